@@ -1,0 +1,166 @@
+"""An answer: the noisy table a question asked for, what it cost, and how sure one can be of it.
+
+Flow: `session.ask` makes it. Intervals are computed when somebody looks at them; nothing in here is private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dither.accounting import Price
+from dither.answer.finishing import Finished, finish_with_intervals, spread
+from dither.answer.noisy import NoisyTable
+from dither.answer.receipt import Receipt
+from dither.plan.nodes import Plan
+from dither.sql.embedded import Columns
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["Answer", "Interval"]
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Columns as the SQL named them. `charged` is what this question cost the data set."""
+
+    plan: Plan
+    finished: Finished
+    tables: tuple[NoisyTable, ...]
+    charged: Price
+    receipt: Receipt
+    notes: tuple[str, ...] = ()
+    invented: bool = False
+    """True for a rehearsal on invented rows: nothing here is about anybody."""
+    unit_name: str = "person"
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.plan.columns
+
+    def __len__(self) -> int:
+        return len(self.finished.columns[0]) if self.finished.columns else 0
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The table as plain Python values; NULL is None."""
+        return list(
+            zip(
+                *(_plain(column, sql) for column, sql in zip(self.finished.columns, self.finished.types, strict=True)),
+                strict=True,
+            )
+        )
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    def scalar(self) -> Any:
+        """The value of an answer with one row and one column."""
+        (row,) = self.rows()
+        (value,) = row
+        return value
+
+    @cached_property
+    def intervals(self) -> dict[int, tuple[Any, Any]]:
+        """Position of a numeric column -> arrays of the low and high ends of 95 % intervals, row by row.
+        Aggregates have those of their exact law; columns computed from several, percentiles of replicates."""
+        found = self._direct()
+        keys = [i for i, role in enumerate(self.plan.roles) if role == "key"]
+        wanted = [
+            i
+            for i, role in enumerate(self.plan.roles)
+            if role == "derived" and i not in found and _is_numeric(self.finished.types[i])
+        ]
+        if wanted and (keys or len(self) <= 1):
+            derived = spread(self.plan, self.tables, keys, wanted, self.finished)
+            for position in wanted:
+                found[position] = (derived[f"low_{position}"], derived[f"high_{position}"])
+        return found
+
+    def _direct(self) -> dict[int, tuple[Any, Any]]:
+        ends: Columns = finish_with_intervals(self.plan, self.tables)
+        found = {}
+        for position, role in enumerate(self.plan.roles):
+            if role == "aggregate" and f"low_{position}" in ends:
+                low, high = (
+                    np.ma.filled(np.ma.asarray(ends[f"{e}_{position}"]).astype(float), np.nan) for e in ("low", "high")
+                )
+                found[position] = (low, high)
+        return found
+
+    def columns_with_intervals(self) -> Iterator[tuple[str, list[Any]]]:
+        """Each column, and behind each numeric one its `_low` and `_high`."""
+        for position, name in enumerate(self.columns):
+            yield name, _plain(self.finished.columns[position], self.finished.types[position])
+            if position in self.intervals:
+                for end, values in zip(("low", "high"), self.intervals[position], strict=True):
+                    yield f"{name}_{end}", [None if np.isnan(v) else float(v) for v in values]
+
+    def df(self, *, intervals: bool = False) -> pandas.DataFrame:
+        """As a pandas DataFrame (extra `pandas`)."""
+        from dither.answer import frames
+
+        return frames.to_pandas(self._data(intervals))
+
+    def pl(self, *, intervals: bool = False) -> polars.DataFrame:
+        """As a Polars DataFrame (extra `polars`)."""
+        from dither.answer import frames
+
+        return frames.to_polars(self._data(intervals))
+
+    def arrow(self, *, intervals: bool = False) -> pyarrow.Table:
+        """As an Arrow table (extra `arrow`)."""
+        from dither.answer import frames
+
+        return frames.to_arrow(self._data(intervals))
+
+    def _data(self, intervals: bool) -> Sequence[tuple[str, list[Any]]]:
+        if intervals:
+            return list(self.columns_with_intervals())
+        return [
+            (name, _plain(column, sql))
+            for name, column, sql in zip(self.columns, self.finished.columns, self.finished.types, strict=True)
+        ]
+
+    def about(self, language: str = "en") -> str:
+        """In plain words: what was asked, how the noise was made, what the numbers can and cannot tell."""
+        from dither.answer.about import about
+
+        return about(self, language)
+
+    def _repr_html_(self) -> str:
+        from dither.answer.show import to_html
+
+        return to_html(self)
+
+    def __repr__(self) -> str:
+        from dither.answer.show import to_text
+
+        return to_text(self)
+
+
+def _is_numeric(sql_type: str) -> bool:
+    return sql_type.startswith(
+        ("DOUBLE", "FLOAT", "DECIMAL", "BIGINT", "HUGEINT", "INTEGER", "SMALLINT", "TINYINT", "NUMBER")
+    )
+
+
+def _plain(column: Any, sql_type: str) -> list[Any]:
+    """Python values: dates as dates, NULLs as None, NumPy scalars as Python's."""
+    values = column.tolist()
+    if sql_type == "DATE":
+        return [None if v is None else v.date() if hasattr(v, "date") else v for v in values]
+    if column.dtype.kind == "f":
+        return [None if v is None or v != v else v for v in values]
+    if sql_type == "HUGEINT":
+        return [None if v is None else int(v) for v in values]
+    return values  # type: ignore[no-any-return]

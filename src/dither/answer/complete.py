@@ -1,0 +1,62 @@
+"""Vectors over the list of all public groups: a group without people is there too, with zeros.
+
+Flow: between the engine and the noise. Works inside a Secret; the positions of groups never leave it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.engines.base import MeasuredTable
+from dither.plan.keys import Domain
+from dither.sql.embedded import Columns
+
+__all__ = ["complete"]
+
+
+def complete(table: MeasuredTable, domain: Domain) -> tuple[npt.NDArray[np.int64], ...]:
+    """The table's vectors in the order of the domain. Groups outside the list cannot come out of an engine whose SQL
+    enforces it; should one come, it is dropped, because an error here would tell of a row."""
+    if not table.keys:
+        return tuple(_single(vector) for vector in table.vectors)
+    codes_listed, codes_found = _codes(domain.columns, table.keys, domain.size)
+    order = np.argsort(codes_listed, kind="stable")
+    place = np.searchsorted(codes_listed, codes_found, sorter=order)
+    place = order[np.minimum(place, domain.size - 1)]
+    known = codes_listed[place] == codes_found
+    result = []
+    for vector in table.vectors:
+        full = np.zeros(domain.size, dtype=np.int64)
+        full[place[known]] = vector[known]
+        result.append(full)
+    return tuple(result)
+
+
+def _single(vector: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return vector.astype(np.int64) if vector.size else np.zeros(1, dtype=np.int64)
+
+
+def _codes(listed: Columns, found: Columns, size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """One integer per group, equal for equal groups of both tables."""
+    left = np.zeros(size, dtype=np.int64)
+    right = np.zeros(len(next(iter(found.values()))), dtype=np.int64)
+    for name in listed:
+        a, b, count = _column_codes(listed[name], found[name])
+        left, right = left * count + a, right * count + b
+        # Keep the numbers small: as many as there are different groups.
+        together, inverse = np.unique(np.concatenate([left, right]), return_inverse=True)
+        del together
+        left, right = inverse[:size].astype(np.int64), inverse[size:].astype(np.int64)
+    return left, right
+
+
+def _column_codes(listed: Any, found: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    index: dict[Any, int] = {}
+    codes = []
+    for column in (listed, found):
+        values = column.tolist()
+        codes.append(np.fromiter((index.setdefault(v, len(index)) for v in values), dtype=np.int64, count=len(values)))
+    return codes[0], codes[1], max(len(index), 1)

@@ -1,0 +1,98 @@
+"""From noisy integer vectors to the numbers a question asked for: public arithmetic.
+
+Flow: the session has noisy vectors; recipes turn them into the columns of a noisy table, which the finish reads. The
+same function serves the released vectors (n_groups,) and their replicates (n_replicates, n_groups).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.plan.nodes import Vector
+from dither.plan.recipes import Recipe
+
+__all__ = ["evaluate"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def evaluate(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDArray[Any], ...]) -> npt.NDArray[Any]:
+    """The aggregate's values; NULL (masked) where it is undefined, as a mean over a count of zero or less."""
+    steps = [float(vectors[i].step) for i in recipe.vectors]
+    arrays = [values[i] for i in recipe.vectors]
+    match recipe.kind:
+        case "count":
+            return arrays[0]
+        case "sum":
+            return _scaled(arrays[0], vectors[recipe.vectors[0]].step, whole=recipe.whole)
+        case "sum_from_mean":
+            center = recipe.center
+            if recipe.whole and center.denominator == 1:
+                return np.asarray(arrays[1] + int(center) * arrays[0])
+            return np.asarray(arrays[1] * steps[1] + float(center) * arrays[0])
+        case "mean":
+            return _masked_ratio(arrays[1] * steps[1], arrays[0], float(recipe.center), recipe.limits)
+        case "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp":
+            return _moments(recipe, steps, arrays)
+        case "covar_pop" | "covar_samp" | "corr":
+            return _covariance(recipe, steps, arrays)
+        case "bool_or":
+            return np.asarray(arrays[0] >= 1)
+        case "bool_and":
+            return np.asarray(arrays[0] < 1)
+        case "quantile":
+            return np.asarray(arrays[0] * steps[0])
+
+
+def _scaled(array: npt.NDArray[Any], step: Fraction, *, whole: bool) -> npt.NDArray[Any]:
+    return array if whole else np.asarray(array * float(step))
+
+
+def _masked_ratio(
+    total: Floats, count: npt.NDArray[Any], offset: float, limits: tuple[float, float] | None
+) -> npt.NDArray[Any]:
+    """offset + total / count, kept within the limits; NULL where the count is not positive."""
+    empty = np.asarray(count) <= 0
+    ratio = offset + total / np.where(empty, 1, count)
+    if limits is not None:
+        ratio = np.clip(ratio, *limits)
+    return np.ma.MaskedArray(ratio, empty)
+
+
+def _moments(recipe: Recipe, steps: list[float], arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Variance from centred moments: E[(x-c)²] - E[x-c]², with n or n-1 below."""
+    sample = recipe.kind.endswith("samp")
+    count = np.asarray(arrays[0], dtype=np.float64)
+    divisor = count - 1 if sample else count
+    empty = divisor <= 0
+    safe_count, safe_divisor = np.where(count <= 0, 1, count), np.where(empty, 1, divisor)
+    first, second = arrays[1] * steps[1], arrays[2] * steps[2]
+    spread = np.maximum((second - first * first / safe_count) / safe_divisor, 0)
+    if recipe.kind.startswith("stddev"):
+        spread = np.sqrt(spread)
+    assert recipe.limits is not None
+    # n / (n - 1) lets a sample variance pass the population's greatest value.
+    most = recipe.limits[1] * (2.0 if sample else 1.0)
+    return np.ma.MaskedArray(np.minimum(spread, most), empty)
+
+
+def _covariance(recipe: Recipe, steps: list[float], arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    count = np.asarray(arrays[0], dtype=np.float64)
+    divisor = count - 1 if recipe.kind == "covar_samp" else count
+    empty = divisor <= 0
+    safe_count, safe_divisor = np.where(count <= 0, 1, count), np.where(empty, 1, divisor)
+    x, y, xy = (array * step for array, step in zip(arrays[1:4], steps[1:4], strict=True))
+    shared = (xy - x * y / safe_count) / safe_divisor
+    if recipe.kind != "corr":
+        return np.ma.MaskedArray(shared, empty)
+    spreads = [
+        np.maximum(arrays[4 + i] * steps[4 + i] - first * first / safe_count, 0) / safe_divisor
+        for i, first in enumerate((x, y))
+    ]
+    product = np.sqrt(spreads[0] * spreads[1])
+    flat = empty | (product <= 0)
+    return np.ma.MaskedArray(np.clip(shared / np.where(flat, 1, product), -1, 1), flat)

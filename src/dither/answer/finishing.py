@@ -1,0 +1,129 @@
+"""Run the finish of a plan over its noisy tables: public SQL over public numbers.
+
+Flow: called by the session before the charge with empty tables (a question whose finish cannot run is refused), then
+with the real ones; and by an `Answer` for the spread of derived columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from dither.answer.evaluate import evaluate
+from dither.answer.intervals import LOWER, REPLICATES, UPPER, bounds_of
+from dither.answer.noisy import NoisyTable, replicate
+from dither.errors import QueryRefused
+from dither.plan.nodes import Plan
+from dither.sql import embedded
+from dither.sql.embedded import Columns
+from dither.sql.printing import quote_name
+
+__all__ = ["Finished", "finish", "rehearse", "spread"]
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """The answer's columns in order, with their SQL types, and the closed-form interval ends of direct aggregates."""
+
+    columns: list[Any]
+    types: list[str]
+
+
+def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
+    """The plan's answer. Raises QueryRefused when the SQL fails on these values; paid vectors stay paid."""
+    try:
+        columns, types = embedded.run(plan.finish_sql, {table.name: table.columns() for table in tables})
+    except duckdb.Error:
+        raise QueryRefused(
+            "The expressions over the noisy numbers failed on their values (a cast, an overflow).",
+            code="F-170",
+            hint="What was measured is paid and kept: ask again with other expressions, for nothing.",
+        ) from None
+    return Finished(list(columns.values()), types)
+
+
+def rehearse(plan: Plan, tables: Sequence[NoisyTable]) -> None:
+    """Run the finish on stand-in numbers, so that names, types and functions are checked before anything is charged."""
+    try:
+        embedded.run(plan.finish_sql, {table.name: table.columns() for table in tables})
+    except duckdb.Error as error:
+        # The stand-in tables hold only public groups and zeros, so what DuckDB says of them may be shown.
+        said = str(error).splitlines()[0][:200].removeprefix("Binder Error: ").removeprefix("Conversion Error: ")
+        raise QueryRefused(f"The SQL over the aggregates does not work: {said}", code="F-171").located(
+            plan.text
+        ) from None
+
+
+def interval_columns(table: NoisyTable) -> Columns:
+    """The table's columns, and a0_low, a0_high, ... beside each aggregate."""
+    columns = table.columns()
+    for recipe in table.recipes:
+        low, high = bounds_of(recipe, table)
+        columns[f"{recipe.id}_low"], columns[f"{recipe.id}_high"] = low, high
+    return columns
+
+
+def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable]) -> Columns:
+    """Columns low_<position>, high_<position> for each answer column that is an aggregate itself."""
+    if plan.interval_sql is None:
+        return {}
+    columns, _ = embedded.run(plan.interval_sql, {table.name: interval_columns(table) for table in tables})
+    return columns
+
+
+def spread(
+    plan: Plan, tables: Sequence[NoisyTable], keys: Sequence[int], wanted: Sequence[int], finished: Finished
+) -> Columns:
+    """Percentile intervals of derived columns, from replicates of the whole finish; rows are matched by their groups.
+    keys: positions of the group columns.  wanted: positions of numeric columns.  Gives low_<p>, high_<p>."""
+    generator = np.random.default_rng(
+        [int(v) & 0xFFFFFFFF for t in tables for values in t.values for v in values[:8]] or [0]
+    )
+    replicas: dict[str, Columns] = {}
+    shadows = []
+    for table in tables:
+        columns = _replicas(table, generator)
+        replicas[f"{table.name}_replicas"] = columns
+        names = ", ".join(quote_name(n) for n in columns if n != "replica")
+        shadows.append(f"{table.name} AS (SELECT {names} FROM {table.name}_replicas WHERE replica = r.r)")
+    inner = ", ".join(f"c{i}" for i in range(len(finished.columns)))
+    sql = (
+        f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
+        f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({plan.finish_sql}) AS finish({inner})) AS f"
+    )
+    found, _ = embedded.run(sql, replicas)
+    return _percentiles(found, keys, wanted, finished)
+
+
+def _replicas(table: NoisyTable, generator: np.random.Generator) -> Columns:
+    values = replicate(table, REPLICATES, generator)
+    columns: Columns = {"replica": np.repeat(np.arange(REPLICATES), table.size)}
+    for name, key in table.keys.items():
+        masked = isinstance(key, np.ma.MaskedArray)
+        columns[name] = np.ma.concatenate([key] * REPLICATES) if masked else np.tile(key, REPLICATES)  # type: ignore
+    for recipe in table.recipes:
+        computed = evaluate(recipe, table.vectors, values)
+        flat = computed.reshape(-1)
+        columns[recipe.id] = flat.astype(np.int64) if recipe.whole else flat
+    return columns
+
+
+def _percentiles(found: Columns, keys: Sequence[int], wanted: Sequence[int], finished: Finished) -> Columns:
+    rows = list(zip(*(finished.columns[k].tolist() for k in keys), strict=True)) or [()] * len(finished.columns[0])
+    place = {row: i for i, row in enumerate(rows)}
+    seen = list(zip(*(found[f"c{k}"].tolist() for k in keys), strict=True)) or [()] * len(found["r"])
+    index = np.array([place.get(row, -1) for row in seen], dtype=np.int64)
+    replica = np.asarray(found["r"], dtype=np.int64)
+    known = index >= 0
+    result: Columns = {}
+    for position in wanted:
+        values = np.ma.filled(np.ma.asarray(found[f"c{position}"]).astype(np.float64), np.nan)
+        grid = np.full((REPLICATES, len(rows)), np.nan)
+        grid[replica[known], index[known]] = values[known]
+        ordered = np.sort(grid, axis=0)
+        result[f"low_{position}"], result[f"high_{position}"] = ordered[LOWER], ordered[UPPER]
+    return result

@@ -1,0 +1,64 @@
+"""A noisy table: the groups and noisy vectors of one measure, and the columns a finish reads from it.
+
+Flow: the session builds these from fresh or reused vectors; `finish` runs over their columns; `intervals` widens them.
+Everything in here is public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.answer.evaluate import evaluate
+from dither.plan.nodes import Vector
+from dither.plan.price import Law
+from dither.plan.recipes import Recipe
+from dither.sql.embedded import Columns
+
+__all__ = ["NoisyTable", "replicate"]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    name: str
+    keys: Columns
+    vectors: tuple[Vector, ...]
+    values: tuple[npt.NDArray[np.int64], ...]
+    """(n_groups,) int64, in steps; one per vector."""
+    laws: tuple[Law, ...]
+    """The noise in each vector, in steps."""
+    recipes: tuple[Recipe, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.values[0]) if self.values else len(next(iter(self.keys.values())))
+
+    def columns(self) -> Columns:
+        """Keys k0, k1, ... and aggregates a0, a1, ... as the finish reads them."""
+        found: Columns = dict(self.keys)
+        for recipe in self.recipes:
+            found[recipe.id] = evaluate(recipe, self.vectors, self.values)
+        return found
+
+
+def replicate(table: NoisyTable, count: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], ...]:
+    """The vectors with fresh noise of the same laws added, (count, n_groups): what might as well have come out.
+    An ordinary generator serves: nothing private is hidden by this noise."""
+    return tuple(
+        values + _draw(law, (count, len(values)), generator)
+        for values, law in zip(table.values, table.laws, strict=True)
+    )
+
+
+def _draw(law: Law, shape: tuple[int, int], generator: np.random.Generator) -> npt.NDArray[Any]:
+    """Approximate draws: the difference of two geometrics for Laplace, a rounded normal for Gaussian."""
+    scale = getattr(law, "scale", None)
+    if scale is None:
+        return np.rint(generator.normal(scale=np.sqrt(float(law.variance())), size=shape))
+    success = -np.expm1(-1.0 / float(scale))
+    if success <= 0 or float(scale) > 1e15:
+        return np.rint(generator.laplace(scale=float(scale), size=shape))
+    return np.asarray(generator.geometric(success, shape) - generator.geometric(success, shape), dtype=np.float64)

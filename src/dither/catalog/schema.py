@@ -1,0 +1,71 @@
+"""What a database says of its tables: names and types, never a row.
+
+Flow: engines fill it; draft, check and arguments read it. `column_type` says which of our types a DuckDB, PostgreSQL
+or Spark type is read as; a type it does not know is not visible to questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dither.catalog.model import ColumnType, fold
+
+__all__ = ["SchemaColumn", "SchemaTable", "column_type", "decimal_scale"]
+
+
+@dataclass(frozen=True)
+class SchemaColumn:
+    name: str
+    engine_type: str
+    """As the engine prints it: BIGINT, DECIMAL(10,2), timestamp without time zone."""
+    nullable: bool = True
+    unique: bool = False
+    """True only when the engine itself enforces that no two rows share a value of this column alone."""
+
+
+@dataclass(frozen=True)
+class SchemaTable:
+    name: str
+    """As the catalog names it: a table, or the file or glob in the source."""
+    columns: Sequence[SchemaColumn]
+    typed: bool = True
+    """False for text files (CSV): every column is text until the catalog declares a type for a guarded cast."""
+
+    def column(self, name: str) -> SchemaColumn | None:
+        """The column of that name; an exact match first, as PostgreSQL may hold both Age and age."""
+        same = [column for column in self.columns if fold(column.name) == fold(name)]
+        return next((column for column in same if column.name == name), same[0] if same else None)
+
+
+_TYPES: tuple[tuple[ColumnType, str], ...] = (
+    (
+        "integer",
+        r"u?(tiny|small|big|huge)?int|u?integer|u?int(1|2|4|8|16|32|64|128)|short|long|byte|(small|big)?serial",
+    ),
+    ("double", r"float[48]?|double( precision)?|real"),
+    ("decimal", r"decimal|numeric|dec"),
+    ("text", r"varchar|text|string|(bp)?char|character( varying)?|uuid|enum|name|citext"),
+    ("boolean", r"bool(ean)?|logical"),
+    ("date", r"date"),
+    ("timestamp", r"timestamp(tz|_s|_ms|_us|_ns|_ntz|_ltz|( with(out)? time zone))?|datetime"),
+)
+
+
+def column_type(engine_type: str) -> ColumnType | None:
+    """The type a column of `engine_type` is read as; None when it is of a kind that questions cannot see."""
+    name = engine_type.strip().lower()
+    # Lists, arrays and structs wrap a known type: integer[], array<string>, map(varchar, bigint).
+    if name.endswith("]") or re.match(r"(array|list|map|struct|row|union|tuple)\b", name):
+        return None
+    # PostgreSQL prints a precision inside the name: timestamp(3) without time zone.
+    plain = re.sub(r"\s*\(.*\)\s*", " ", name, flags=re.DOTALL)
+    words = " ".join(plain.split())
+    return next((kind for kind, pattern in _TYPES if re.fullmatch(pattern, words)), None)
+
+
+def decimal_scale(engine_type: str) -> int | None:
+    """Digits after the point that a decimal type declares; None when it declares none."""
+    declared = re.fullmatch(r"(?:decimal|numeric|dec)\s*\(\s*\d+\s*(?:,\s*(\d+)\s*)?\)", engine_type.strip().lower())
+    return None if declared is None else int(declared[1] or 0)

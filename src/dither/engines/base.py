@@ -1,0 +1,51 @@
+"""What an engine does for the rest: say its schema, read public tables, measure private vectors.
+
+Flow: the session calls `measure` once per stage, after the charge is durable. Everything private leaves as a Secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.catalog.schema import SchemaTable
+from dither.plan import nodes
+from dither.secret import Secret
+from dither.sql.embedded import Columns
+
+__all__ = ["Engine", "MeasuredTable"]
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTable:
+    """What one measure read: its groups, and int64 vectors over them (n_groups,). Only ever inside a Secret."""
+
+    keys: Columns
+    vectors: tuple[npt.NDArray[np.int64], ...]
+
+
+class Engine(Protocol):
+    """A database that holds the tables of one catalog."""
+
+    def schema(self) -> Sequence[SchemaTable]:
+        """Names and types of the tables the catalog can name; reads no row."""
+
+    def read_public(self, node: nodes.Rows, select: str, suffix: str = "") -> Columns:
+        """`select` FROM the relation `suffix`; GuaranteeError if a protected table is in it.
+        From then on `measure` fails when the source has changed since: plans rest on what was read here."""
+
+    def measure(self, measures: Sequence[nodes.Measure]) -> Secret[list[MeasuredTable]]:
+        """All measures in one snapshot. Raises EngineError with a fixed text, whatever the database said."""
+
+    def rows_per_unit(self, table: str, levels: Sequence[int]) -> Secret[npt.NDArray[np.int64]]:
+        """For each level t of a public ascending grid: how many units have more than t rows in the table."""
+
+    def store_heavy(self, table: str, tau: int) -> None:
+        """Keep the rows of units with more than tau rows, ranked, where only the owner can read them."""
+
+    def close(self) -> None:
+        """Let go of the database."""

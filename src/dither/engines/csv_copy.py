@@ -1,0 +1,89 @@
+"""CSV as Parquet: text files are parsed strictly, once, into a private copy that questions read.
+
+Why not read CSV directly: the reader's guesses (types, quotes, headers) depend on everybody's rows, so one person's
+stray quote could change another's row, or make a question fail. Here nothing is guessed: the header names the columns,
+all are text, the dialect is the catalog's, and a value that is not of its declared type becomes NULL.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+
+from dither.catalog.model import Column, Table, fold
+from dither.errors import EngineUnavailable
+from dither.sql.printing import quote_name, quote_text
+
+__all__ = ["header_of", "parquet_of"]
+
+_TYPES = {"integer": "BIGINT", "double": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
+
+
+def header_of(path: Path, dialect: Mapping[str, str]) -> list[str]:
+    """The column names in the first line."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = csv.reader(file, delimiter=dialect.get("delimiter", ","), quotechar=dialect.get("quote", '"'))
+        return next(rows, [])
+
+
+def parquet_of(path: Path, table: Table, dialect: Mapping[str, str]) -> str:
+    """The Parquet copy of a CSV file, made anew when the file, the dialect or the declared types changed.
+    Raises EngineUnavailable, with the place but no value, when the file does not parse strictly."""
+    header = header_of(path, dialect)
+    types = {fold(name): _type_of(column) for name, column in table.columns.items()}
+    stat = path.stat()
+    facts = repr(
+        (str(path.resolve()), stat.st_size, stat.st_mtime_ns, sorted(types.items()), sorted(dialect.items()), header)
+    )
+    copy = _private_directory() / f"{hashlib.sha256(facts.encode()).hexdigest()[:32]}.parquet"
+    if not copy.exists():
+        _convert(path, copy, header, types, dialect)
+    return str(copy)
+
+
+def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str], dialect: Mapping[str, str]) -> None:
+    columns = "{" + ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in header) + "}"
+    options = [
+        "auto_detect=false", "header=true", "strict_mode=true", "ignore_errors=false", f"columns={columns}",
+        f"delim={quote_text(dialect.get('delimiter', ','))}", f"quote={quote_text(dialect.get('quote', chr(34)))}",
+        f"escape={quote_text(dialect.get('quote', chr(34)))}", f"nullstr={quote_text(dialect.get('null', ''))}",
+    ]  # fmt: skip
+    selected = [
+        f"TRY_CAST({quote_name(name)} AS {types[fold(name)]}) AS {quote_name(name)}"
+        if fold(name) in types
+        else quote_name(name)
+        for name in header
+    ]
+    fresh = copy.with_suffix(f".{os.getpid()}.new")
+    reading = f"SELECT {', '.join(selected)} FROM read_csv({quote_text(str(path))}, {', '.join(options)})"
+    old = os.umask(0o077)
+    try:
+        with duckdb.connect(":memory:") as connection:
+            connection.execute(f"COPY ({reading}) TO {quote_text(str(fresh))} (FORMAT parquet, COMPRESSION zstd)")
+        fresh.replace(copy)
+    except duckdb.Error:
+        fresh.unlink(missing_ok=True)
+        raise EngineUnavailable(
+            f"`{path.name}` does not parse strictly as CSV with the declared dialect.",
+            hint="Check delimiter and quote under [source], and that every line has as many fields as the header.",
+        ) from None
+    finally:
+        os.umask(old)
+
+
+def _type_of(column: Column) -> str:
+    if column.type == "decimal":
+        return f"DECIMAL(38, {column.scale if column.scale is not None else 2})"
+    return _TYPES.get(column.type, "VARCHAR")
+
+
+def _private_directory() -> Path:
+    path = Path(tempfile.gettempdir()) / f"dither-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path

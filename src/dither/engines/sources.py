@@ -1,0 +1,287 @@
+"""Where a DuckDB engine's rows are: a database file, Parquet or CSV files, or a frame in memory.
+
+Flow: `open_source` picks one by what is at the location; the engine mounts it as views named by `view_name`.
+A source knows its physical version, by which the engine notices that what it stored no longer fits.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import duckdb
+
+from dither.catalog.model import Catalog, Table, fold
+from dither.catalog.schema import SchemaColumn, SchemaTable
+from dither.engines import csv_copy
+from dither.errors import EngineUnavailable
+from dither.sql.printing import quote_name, quote_text
+
+__all__ = ["Inventions", "Source", "describe", "open_source", "view_name"]
+
+DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
+
+
+class Source(Protocol):
+    shown: str
+    """The location as messages show it."""
+
+    def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        """Make one view per table."""
+
+    def files(self) -> list[str]:
+        """Files that may be read once the connection is locked."""
+
+    def version(self) -> str:
+        """Changes whenever the stored rows may have."""
+
+    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
+        """Folded names of columns whose uniqueness the engine itself enforces."""
+
+    def close(self) -> None: ...
+
+
+def view_name(key: str) -> str:
+    return f"table {key}"
+
+
+class DatabaseFile:
+    """A DuckDB file, attached read-only: nothing can write to it while it is attached."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.shown = path.name
+
+    def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        connection.execute(f"ATTACH {quote_text(str(self.path))} AS source (READ_ONLY)")
+        for key, table in tables.items():
+            found = _find_table(connection, table.source_name or table.name)
+            if found is not None:
+                connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {found}")
+
+    def files(self) -> list[str]:
+        return [str(self.path), f"{self.path}.wal"]
+
+    def version(self) -> str:
+        return _stat_version([self.path, Path(f"{self.path}.wal")])
+
+    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
+        name = table.source_name or table.name
+        schema, _, bare = name.rpartition(".")
+        rows = cursor.execute(
+            "SELECT constraint_column_names FROM duckdb_constraints() WHERE database_name = 'source' AND "
+            "lower(table_name) = ? AND lower(schema_name) = ? AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')",
+            [bare.lower(), (schema or "main").lower()],
+        ).fetchall()
+        return frozenset(fold(names[0]) for (names,) in rows if len(names) == 1)
+
+    def close(self) -> None:
+        """Nothing beyond the connection is held."""
+
+
+class Files:
+    """Parquet files, one list per table."""
+
+    def __init__(self, shown: str, files: Mapping[str, list[str]]) -> None:
+        self.shown = shown
+        self._files = files
+
+    def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        for key, paths in self._files.items():
+            listed = ", ".join(quote_text(path) for path in paths)
+            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM read_parquet([{listed}])")
+
+    def files(self) -> list[str]:
+        return [path for paths in self._files.values() for path in paths]
+
+    def version(self) -> str:
+        return _stat_version([Path(path) for path in self.files()])
+
+    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
+        return frozenset()
+
+    def close(self) -> None:
+        """Nothing beyond the connection is held."""
+
+
+class Frame:
+    """A pandas, Polars or Arrow table: copied once, so that what the caller does to it later changes no answer."""
+
+    def __init__(self, frame: Any) -> None:
+        self.shown = "frame"
+        self._frame = frame
+
+    def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        (key,) = tables
+        connection.register("frame", self._frame)
+        connection.execute(f"CREATE TABLE {quote_name(view_name(key))} AS SELECT * FROM frame")
+        connection.unregister("frame")
+
+    def files(self) -> list[str]:
+        return []
+
+    def version(self) -> str:
+        return "frame"
+
+    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
+        return frozenset()
+
+    def close(self) -> None:
+        self._frame = None
+
+
+class Inventions:
+    """Invented rows, typed as the catalog declares."""
+
+    _TYPES: ClassVar[dict[str, str]] = {
+        "integer": "BIGINT", "double": "DOUBLE", "boolean": "BOOLEAN", "text": "VARCHAR", "date": "DATE",
+        "timestamp": "TIMESTAMP",
+    }  # fmt: skip
+
+    def __init__(self, tables: Mapping[str, list[dict[str, Any]]]) -> None:
+        self.shown = "invented rows"
+        self._tables = tables
+
+    def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        for key, table in tables.items():
+            rows = self._tables[key]
+            names = list(rows[0]) if rows else [column.name for column in table.columns.values()]
+            columns = ", ".join(f"{quote_name(name)} {self._type(table, name)}" for name in names)
+            connection.execute(f"CREATE TABLE {quote_name(view_name(key))} ({columns or 'nothing BIGINT'})")
+            if names:
+                marks = ", ".join("?" for _ in names)
+                values = [[row[name] for name in names] for row in rows]
+                connection.executemany(f"INSERT INTO {quote_name(view_name(key))} VALUES ({marks})", values)
+
+    def files(self) -> list[str]:
+        return []
+
+    def version(self) -> str:
+        return "invented"
+
+    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
+        return frozenset()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _type(self, table: Table, name: str) -> str:
+        column = table.column(name)
+        if column is None:
+            return "BIGINT"
+        return f"DECIMAL(38, {column.scale or 2})" if column.type == "decimal" else self._TYPES[column.type]
+
+
+def open_source(catalog: Catalog, location: str, *, frame: Any = None) -> Source:
+    """The source at a location. Raises EngineUnavailable when nothing readable is there."""
+    if frame is not None:
+        return Frame(frame)
+    path = Path(location)
+    if path.is_file() and path.suffix.lower() in DATABASE_SUFFIXES:
+        return DatabaseFile(path)
+    files: dict[str, list[str]] = {}
+    for key, table in catalog.tables.items():
+        found = _files_of(path, location, table)
+        files[key] = [
+            csv_copy.parquet_of(Path(f), table, catalog.csv) if f.lower().endswith(".csv") else f for f in found
+        ]
+    missing = [catalog.tables[key].name for key, found in files.items() if not found]
+    if missing:
+        raise EngineUnavailable(
+            f"There are no files for {', '.join(missing)} at `{location}`.",
+            hint="A source is a DuckDB file, a Parquet or CSV file, a folder of them, or a glob.",
+        )
+    return Files(path.name or location, files)
+
+
+def describe(location: str) -> list[SchemaTable]:
+    """The tables that lie at a location, with their columns: what a catalog could be drafted from."""
+    path = Path(location)
+    connection = duckdb.connect(":memory:")
+    try:
+        if path.is_file() and path.suffix.lower() in DATABASE_SUFFIXES:
+            return _describe_database(connection, path)
+        return [_describe_file(connection, p) for p in _data_files(path, location)]
+    except duckdb.Error:
+        raise EngineUnavailable(
+            f"`{path.name}` cannot be read.",
+            hint="Another program may be writing to it, or it is not what its name says.",
+        ) from None
+    finally:
+        connection.close()
+
+
+def _describe_database(connection: duckdb.DuckDBPyConnection, path: Path) -> list[SchemaTable]:
+    connection.execute(f"ATTACH {quote_text(str(path))} AS source (READ_ONLY)")
+    tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'source'").fetchall()
+    result = []
+    for (name,) in tables:
+        rows = connection.execute(f"DESCRIBE source.{quote_name(name)}").fetchall()
+        result.append(SchemaTable(name, [SchemaColumn(str(r[0]), str(r[1]), nullable=r[2] == "YES") for r in rows]))
+    return result
+
+
+def _describe_file(connection: duckdb.DuckDBPyConnection, path: Path) -> SchemaTable:
+    if path.suffix.lower() == ".csv":
+        return SchemaTable(
+            path.stem, [SchemaColumn(name, "VARCHAR") for name in csv_copy.header_of(path, {})], typed=False
+        )
+    rows = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({quote_text(str(path))})").fetchall()
+    return SchemaTable(path.stem, [SchemaColumn(str(r[0]), str(r[1])) for r in rows])
+
+
+def _data_files(path: Path, location: str) -> list[Path]:
+    found = (
+        [path]
+        if path.is_file()
+        else sorted(path.iterdir())
+        if path.is_dir()
+        else [Path(p) for p in sorted(glob.glob(location))]
+    )
+    files = [p for p in found if p.suffix.lower() in (".parquet", ".csv")]
+    if not files:
+        raise EngineUnavailable(
+            f"There is nothing to read at `{location}`.",
+            hint="A source is a DuckDB file, a Parquet or CSV file, a folder of them, or a glob.",
+        )
+    return files
+
+
+def _files_of(path: Path, location: str, table: Table) -> list[str]:
+    name = table.source_name or table.name
+    if path.is_file():
+        return [str(path)]
+    if path.is_dir():
+        if table.source_name is not None:
+            return sorted(glob.glob(str(path / name)))
+        exact = [p for suffix in (".parquet", ".csv") for p in path.glob(f"*{suffix}") if fold(p.stem) == fold(name)]
+        return [str(p) for p in exact] or sorted(str(p) for p in (path / name).glob("*.parquet"))
+    return sorted(glob.glob(location))
+
+
+def _find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
+    schema, _, bare = name.rpartition(".")
+    rows = connection.execute(
+        """SELECT schema_name, name FROM (
+             SELECT schema_name, table_name AS name FROM duckdb_tables() WHERE database_name = 'source'
+             UNION ALL
+             SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal)
+           WHERE lower(name) = ? AND lower(schema_name) = ?""",
+        [bare.lower(), (schema or "main").lower()],
+    ).fetchall()
+    return f"source.{quote_name(rows[0][0])}.{quote_name(rows[0][1])}" if rows else None
+
+
+def _stat_version(paths: list[Path]) -> str:
+    facts: list[tuple[str, tuple[int, int, int] | None]] = []
+    for path in paths:
+        try:
+            stat = os.stat(path)
+        except FileNotFoundError:
+            facts.append((str(path), None))
+            continue
+        facts.append((str(path), (stat.st_size, stat.st_mtime_ns, stat.st_ino)))
+    return repr(facts)

@@ -1,0 +1,96 @@
+"""Create a ledger, or find out whether the one that is there is ours.
+
+Flow: `Ledger.open` calls `open_or_create`. Relies on `schema`, `journal`.
+A ledger belongs to one data set and one promise. The promise's digest covers units, paths, assertions, neighbours,
+public flags and source: with another one, spent budget would be counted against the wrong thing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select
+
+from dither.catalog.model import BudgetTerms
+from dither.errors import LedgerConflict, LedgerCorrupt, LedgerError
+from dither.ledger.journal import Journal, Page, latest_standings
+from dither.ledger.limits import budget_of, terms_of_budget
+from dither.ledger.standing import DATASET, Standing
+from dither.ledger.storage import schema
+
+__all__ = ["FIRST_RELEASE", "Identity", "check_promise", "open_or_create"]
+
+FIRST_RELEASE = "1"
+
+
+@dataclass(frozen=True)
+class Identity:
+    dataset: str
+    key: bytes
+    """Of the keyed digests on receipts. Whoever reads the ledger reads it; it only keeps others from inventing them."""
+
+
+def open_or_create(
+    journal: Journal, *, dataset: str, promise_digest: str | None, budget: BudgetTerms | None
+) -> Identity:
+    """The ledger's identity. Creates the ledger when there is none, given a budget and a promise."""
+    with journal.reading() as connection:
+        if schema.schema_exists(connection):
+            return _checked(connection, dataset, promise_digest)
+    if budget is None or promise_digest is None:
+        raise LedgerError("There is no ledger here yet.", code="L-170", hint="Ask a first question, or check the path.")
+    with journal.store.writing() as connection:
+        # Another process may have come first.
+        if not schema.schema_exists(connection):
+            schema.create_schema(connection)
+            _write_first_row(journal.page(connection), dataset, promise_digest, budget)
+        return _checked(connection, dataset, promise_digest)
+
+
+def _write_first_row(page: Page, dataset: str, promise_digest: str, budget: BudgetTerms) -> None:
+    terms = terms_of_budget(budget)
+    # Refuses a budget that cannot be, before it is on record for good.
+    budget_of(terms)
+    page.connection.execute(
+        insert(schema.identity),
+        {
+            "id": 1,
+            "schema_version": schema.SCHEMA_VERSION,
+            "dataset": dataset,
+            "chain_key": secrets.token_hex(32),
+            "created_at": page.at,
+        },
+    )
+    page.append("created", facts={"promise": promise_digest, "release": FIRST_RELEASE, "recorded": terms.to_json()})
+
+
+def _checked(connection: Connection, dataset: str, promise_digest: str | None) -> Identity:
+    row = connection.execute(select(schema.identity)).one_or_none()
+    standing = latest_standings(connection, DATASET).get(DATASET)
+    if row is None or standing is None:
+        raise LedgerCorrupt("The ledger lacks its first row.", hint="Restore a backup as documented.")
+    if row.schema_version != schema.SCHEMA_VERSION:
+        raise LedgerError(
+            f"The ledger has format {row.schema_version}; this Dither reads format {schema.SCHEMA_VERSION}.",
+            code="L-180",
+            hint="Use the Dither that wrote it, or a newer one.",
+        )
+    if row.dataset != dataset:
+        raise LedgerConflict(
+            f"The ledger is of data set {row.dataset!r}, the catalog of {dataset!r}.",
+            code="L-220",
+            hint="Give each data set a ledger of its own.",
+        )
+    check_promise(standing, promise_digest)
+    return Identity(row.dataset, bytes.fromhex(row.chain_key))
+
+
+def check_promise(standing: Standing, promise_digest: str | None) -> None:
+    """Raises LedgerConflict when the catalog promises something else than the ledger. None: an owner only looks."""
+    if promise_digest is not None and standing.promise != promise_digest:
+        raise LedgerConflict(
+            "The catalog changed what is promised (units, paths, neighbours, public tables or source) "
+            f"since the ledger began: {promise_digest[:12]} now, {standing.promise[:12]} in the ledger.",
+            hint="Undo the change, or adopt the new promise by the owner's command, which is logged.",
+        )

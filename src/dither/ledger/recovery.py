@@ -1,0 +1,44 @@
+"""What a dead process leaves behind: charged questions without an answer. They stay charged, and they count.
+
+Flow: `Ledger.open` runs it once, before anything is asked. Relies on `presence` to tell the dead from the living.
+An entry whose session has ended becomes `lost`. It is never voided: its process may have read the data, and its answer
+may have been seen. Lost answers count as failures, since crashing the engine is a way to make it tell something.
+Statement: docs/proofs/ledger/charge-first.md
+"""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import Connection, exists, select, text
+
+from dither.ledger.journal import Journal
+from dither.ledger.storage.schema import OPENS, SETTLES, log
+
+__all__ = ["recover"]
+
+_later = log.alias("later")
+_SETTLED = exists().where(_later.c.entry == log.c.entry, text(f"later.{SETTLES}"))
+_UNSETTLED = select(log.c.entry, log.c.analyst, log.c.body).where(text(f"{log.name}.{OPENS}"), ~_SETTLED)
+"""Both conditions in the words of partial indexes, so that settled entries are passed over without being read."""
+
+
+def recover(journal: Journal) -> int:
+    """Settle as lost every reserved entry whose session has ended; returns how many. Open entries of living sessions
+    are left alone."""
+    with journal.reading() as connection:
+        if not _unsettled(connection):
+            return 0
+    lost = 0
+    with journal.writing() as page:
+        for entry, analyst, body in _unsettled(page.connection):
+            holder = json.loads(body)["facts"]["holder"]
+            if not journal.store.presence.alive(page.connection, holder):
+                page.append("lost", facts={}, entry=entry, analyst=analyst)
+                lost += 1
+    return lost
+
+
+def _unsettled(connection: Connection) -> list[tuple[str, str, str]]:
+    """(entry, analyst, body) of each reserved row that nothing settled."""
+    return [(row.entry, row.analyst, row.body) for row in connection.execute(_UNSETTLED)]

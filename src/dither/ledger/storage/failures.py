@@ -1,0 +1,75 @@
+"""What a database said, in our words: every error of the ledger's store becomes a LedgerError with a way forward.
+
+Flow: `store` wraps its transactions in `translated`. Relies on SQLite's numeric result codes and on SQLAlchemy's
+exception classes, never on the text of a message.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import exc
+
+from dither.errors import DitherError, GuaranteeError, LedgerConflict, LedgerCorrupt, LedgerError
+
+__all__ = ["translated"]
+
+_KEPT = "Nothing was answered. A question already reserved stays charged."
+
+_SQLITE: dict[int, tuple[type[LedgerError], str, str, str]] = {
+    sqlite3.SQLITE_BUSY: (LedgerConflict, "L-210", "another program holds it", "Try again; end a stuck writer."),
+    sqlite3.SQLITE_LOCKED: (LedgerConflict, "L-210", "another program holds it", "Try again; end a stuck writer."),
+    sqlite3.SQLITE_READONLY: (LedgerError, "L-110", "it is read-only", "Make the file and its folder writable."),
+    sqlite3.SQLITE_PERM: (LedgerError, "L-110", "access is denied", "Make the file and its folder writable."),
+    sqlite3.SQLITE_IOERR: (LedgerError, "L-120", "the disk fails or is full", "Check the disk, then ask again."),
+    sqlite3.SQLITE_FULL: (LedgerError, "L-130", "the disk is full", "Free some space, then ask again."),
+    sqlite3.SQLITE_CANTOPEN: (LedgerError, "L-140", "it cannot be opened", "Check that the folder exists and is ours."),
+    sqlite3.SQLITE_CORRUPT: (LedgerCorrupt, "L-310", "the file is damaged", "Restore a backup as documented."),
+    sqlite3.SQLITE_NOTADB: (LedgerCorrupt, "L-310", "the file is not a ledger", "Check the path under [dataset]."),
+}
+
+_SYSTEM = {
+    errno.ENOSPC: sqlite3.SQLITE_FULL,
+    errno.EDQUOT: sqlite3.SQLITE_FULL,
+    errno.EROFS: sqlite3.SQLITE_READONLY,
+    errno.EACCES: sqlite3.SQLITE_READONLY,
+    errno.EPERM: sqlite3.SQLITE_READONLY,
+    errno.EIO: sqlite3.SQLITE_IOERR,
+}
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turns SQLAlchemy, driver and operating system errors inside it into errors of ours."""
+    try:
+        yield
+    except DitherError:
+        raise
+    except exc.IntegrityError as error:
+        raise GuaranteeError("The ledger refused a row that should have been in order.") from error
+    except exc.DBAPIError as error:
+        raise _of_database(error.orig) from error
+    except sqlite3.Error as error:
+        raise _of_database(error) from error
+    except exc.SQLAlchemyError as error:
+        raise LedgerError("The ledger cannot be used.", hint=_KEPT) from error
+    except OSError as error:
+        raise _of_code(_SYSTEM.get(error.errno or 0, sqlite3.SQLITE_CANTOPEN)) from error
+
+
+def _of_database(error: BaseException | None) -> LedgerError:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        # The low byte is the primary result code; the rest refines it.
+        return _of_code(code & 0xFF)
+    if getattr(error, "sqlstate", None) == "55P03":
+        return _of_code(sqlite3.SQLITE_BUSY)
+    return LedgerError("The ledger's database cannot be used.", hint=f"Check that it runs and admits us. {_KEPT}")
+
+
+def _of_code(code: int) -> LedgerError:
+    kind, number, what, hint = _SQLITE.get(code, (LedgerError, "L-100", "its database reports an error", "Try again."))
+    return kind(f"The ledger cannot be used: {what}.", code=number, hint=f"{hint} {_KEPT}")

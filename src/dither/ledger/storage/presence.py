@@ -1,0 +1,95 @@
+"""Is the process that reserved a question still there? Asked by `recovery`, answered without trusting process ids.
+
+Flow: `reserve` writes `token()` into the entry; `recover` asks `alive` of each unanswered entry's token.
+Relies on locks that the kernel (a ledger file's lock file) or the server (PostgreSQL) drops when their holder is gone.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Protocol
+
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from dither.ledger.storage.lockfile import LockFile
+
+__all__ = ["FilePresence", "MemoryPresence", "PostgresPresence", "Presence"]
+
+
+class Presence(Protocol):
+    def token(self) -> str:
+        """Names this session for as long as it lives."""
+
+    def alive(self, connection: Connection, token: str) -> bool:
+        """Whether the session so named still lives. `connection` is in a write transaction."""
+
+    def close(self) -> None:
+        """End this session."""
+
+
+class MemoryPresence:
+    """A ledger in memory has one session, and dies with it."""
+
+    def token(self) -> str:
+        return "0"
+
+    def alive(self, connection: Connection, token: str) -> bool:
+        return token == "0"
+
+    def close(self) -> None:
+        return
+
+
+class FilePresence:
+    """A session is a locked byte of the lock file; it ends when the file is closed."""
+
+    def __init__(self, file: LockFile) -> None:
+        self._file = file
+
+    def token(self) -> str:
+        return f"{self._file.session:x}"
+
+    def alive(self, connection: Connection, token: str) -> bool:
+        return self._file.session_alive(int(token, 16))
+
+    def close(self) -> None:
+        return
+
+
+class PostgresPresence:
+    """A session is an advisory lock held by a connection of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._connection: Connection | None = None
+        self._number = 0
+
+    def token(self) -> str:
+        # A dropped connection dropped the lock: others may have counted the session as dead, so it gets a new name.
+        if self._connection is None or not _answers(self._connection):
+            self._connection = self._engine.connect()
+            self._number = secrets.randbits(62)
+            self._connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": self._number})
+        return f"{self._number:x}"
+
+    def alive(self, connection: Connection, token: str) -> bool:
+        if token == self.token():
+            return True
+        free = connection.execute(text("SELECT pg_try_advisory_xact_lock(:number)"), {"number": int(token, 16)})
+        return not free.scalar_one()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            # Given back to the pool it would keep the lock: end the connection instead.
+            self._connection.invalidate()
+            self._connection.close()
+            self._connection = None
+
+
+def _answers(connection: Connection) -> bool:
+    try:
+        connection.execute(text("SELECT 1"))
+    except SQLAlchemyError:
+        return False
+    return True

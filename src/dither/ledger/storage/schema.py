@@ -1,0 +1,168 @@
+"""The tables of a ledger, and the triggers that make them append-only.
+
+Flow: `store` runs statements on them; `create_schema` runs once per ledger. Relies on SQLAlchemy Core only, so that the
+same tables exist on SQLite and PostgreSQL.
+
+`log` is the record: one row per thing that happened, chained by hashes. The other tables repeat parts of it where a
+question must find them fast, and `verify` compares them with it. Nothing is ever updated or deleted: a change of state
+is a new row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    inspect,
+    text,
+)
+
+from dither.errors import LedgerError
+
+__all__ = [
+    "OPENS",
+    "SCHEMA_VERSION",
+    "SETTLES",
+    "create_schema",
+    "identity",
+    "log",
+    "payer",
+    "schema_exists",
+    "standing",
+    "vector",
+]
+
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x44495448
+"""SQLite's application_id of a ledger: "DITH"."""
+
+_metadata = MetaData()
+_Sequence = BigInteger().with_variant(Integer, "sqlite")
+
+identity = Table(
+    "dither_identity",
+    _metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("schema_version", Integer, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("chain_key", String(64), nullable=False),
+    Column("created_at", Text, nullable=False),
+)
+
+log = Table(
+    "dither_log",
+    _metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("entry", String(64)),
+    Column("analyst", Text),
+    Column("request", Text),
+    Column("at", Text, nullable=False),
+    Column("day", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("previous", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+
+# Written as text, so that SQLite finds the index when a query says the same words.
+OPENS = "kind = 'reserved'"
+SETTLES = "kind IN ('answered', 'void', 'failed', 'lost')"
+
+
+def _partial_unique(name: str, *columns: Column[Any], where: str) -> None:
+    Index(name, *columns, unique=True, sqlite_where=text(where), postgresql_where=text(where))
+
+
+_partial_unique("dither_log_opened_once", log.c.entry, where=OPENS)
+_partial_unique("dither_log_settled_once", log.c.entry, where=SETTLES)
+_partial_unique("dither_log_request", log.c.analyst, log.c.request, where="request IS NOT NULL")
+Index("dither_log_entry", log.c.entry)
+
+standing = Table(
+    "dither_standing",
+    _metadata,
+    Column("level", Text, primary_key=True),
+    Column("seq", _Sequence, ForeignKey("dither_log.seq"), primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+vector = Table(
+    "dither_vector",
+    _metadata,
+    Column("entry", String(64), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("analyst", Text, nullable=False),
+    Column("identity", Text, nullable=False),
+    Column("release", Text, nullable=False),
+    Column("law", Text, nullable=False),
+    Column("price", Text, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Index("dither_vector_identity", "identity", "release"),
+)
+
+payer = Table(
+    "dither_payer",
+    _metadata,
+    Column("entry", String(64), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("analyst", Text, primary_key=True),
+    ForeignKeyConstraint(["entry", "position"], ["dither_vector.entry", "dither_vector.position"]),
+    sqlite_with_rowid=False,
+)
+"""Who paid for a vector beside the analyst whose question measured it."""
+
+
+def schema_exists(connection: Connection) -> bool:
+    """Whether the ledger's tables are there. Raises LedgerError when a file holds another program's tables."""
+    inspector = inspect(connection)
+    if inspector.has_table(identity.name):
+        return True
+    if connection.dialect.name == "sqlite" and inspector.get_table_names():
+        raise LedgerError(
+            "The file is a database of another program, not a ledger.",
+            code="L-160",
+            hint="Give `ledger` under [dataset] a path of its own.",
+        )
+    return False
+
+
+def create_schema(connection: Connection) -> None:
+    """Create tables and append-only triggers, inside the caller's transaction."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(text(f"PRAGMA application_id = {_APPLICATION_ID}"))
+    _metadata.create_all(connection, checkfirst=False)
+    for statement in _trigger_statements(connection.dialect.name):
+        connection.execute(text(statement))
+
+
+def _trigger_statements(dialect: str) -> list[str]:
+    names = [table.name for table in _metadata.sorted_tables]
+    if dialect == "sqlite":
+        return [
+            f"CREATE TRIGGER {name}_no_{verb.lower()} BEFORE {verb} ON {name} "
+            f"BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
+            for name in names
+            for verb in ("UPDATE", "DELETE")
+        ]
+    refuse = (
+        "CREATE OR REPLACE FUNCTION dither_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'a ledger is append-only'; END $$"
+    )
+    return [refuse] + [
+        f"CREATE TRIGGER {name}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {name} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION dither_append_only()"
+        for name in names
+    ]

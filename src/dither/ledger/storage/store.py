@@ -1,0 +1,242 @@
+"""One place to write: transactions on SQLite or PostgreSQL, one writer at a time, durable when they return.
+
+Flow: `journal` runs every statement inside `writing()` or `reading()`. Relies on SQLAlchemy Core, `lockfile`, `turns`.
+SQLite runs in WAL mode with synchronous = FULL: a commit that returned survives a power cut. WAL needs a local disk.
+PostgreSQL writers wait for one advisory lock, which the server hands out in order of arrival.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.pool import StaticPool
+
+from dither.errors import InvalidParameter, LedgerError
+from dither.ledger.storage.failures import translated
+from dither.ledger.storage.lockfile import release_lock_file, shared_lock_file
+from dither.ledger.storage.presence import FilePresence, MemoryPresence, PostgresPresence, Presence
+from dither.ledger.storage.turns import ThreadTurns
+
+__all__ = ["FileStore", "MemoryStore", "PostgresStore", "Store", "open_store"]
+
+_WRITER_LOCK = 0x444954484552
+"""Key of PostgreSQL's advisory lock for the one writer: "DITHER"."""
+
+
+class Store:
+    """A database and the way into it. Subclasses: in memory, in a file, on a server."""
+
+    engine: Engine
+    presence: Presence
+
+    def __init__(self, wait_s: float) -> None:
+        self.wait_s = wait_s
+        self._process = os.getpid()
+        self._closed = False
+        with translated():
+            self._connect()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that no other writer shares; durable once the block has ended without an error."""
+        self._enter()
+        with translated(), self._turn(), self.engine.begin() as connection:
+            self._lock(connection)
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the ledger and blocks nobody."""
+        self._enter()
+        with translated(), self._reader.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """End this session. Closing twice is closing once."""
+        if not self._closed:
+            self._closed = True
+            self._release()
+
+    def _release(self) -> None:
+        self.presence.close()
+        self.engine.dispose()
+
+    def _connect(self) -> None:
+        """Set `engine`, `_reader` and `presence`; called at the start and again in a forked child."""
+        raise NotImplementedError
+
+    def _turn(self) -> AbstractContextManager[object]:
+        raise NotImplementedError
+
+    def _lock(self, connection: Connection) -> None:
+        """Wait for other writers inside the transaction, where its BEGIN has not done so."""
+
+    _reader: Engine
+
+    def _enter(self) -> None:
+        if self._closed:
+            raise LedgerError("The ledger was closed.", code="L-190", hint="Open it again.")
+        # Connections and locks belong to the process that made them; a forked child makes its own.
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self.engine.dispose(close=False)
+            with translated():
+                self._connect()
+
+
+class MemoryStore(Store):
+    """SQLite in memory: one connection, shared by the threads of one process in turns."""
+
+    def _connect(self) -> None:
+        self._threads = ThreadTurns()
+        self.engine = create_engine(
+            "sqlite+pysqlite://", hide_parameters=True, poolclass=StaticPool, connect_args={"check_same_thread": False}
+        )
+        _prepare_sqlite(self.engine, self.wait_s)
+        self._reader = self.engine
+        self.presence = MemoryPresence()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        self._enter()
+        with translated(), self._turn(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._threads.turn(self.wait_s) as ours:
+            if not ours:
+                raise LedgerError("The ledger in memory is busy.", code="L-210", hint="Try again.")
+            yield
+
+    def _enter(self) -> None:
+        if self._process != os.getpid():
+            # Two copies of one budget would each be spent in full.
+            raise LedgerError(
+                "A ledger in memory belongs to one process; this one is a forked child.",
+                code="L-150",
+                hint="Give the ledger a file, which processes can share.",
+            )
+        super()._enter()
+
+
+class FileStore(Store):
+    """SQLite in a file, with -wal, -shm and .lock beside it, all readable by their owner alone."""
+
+    def __init__(self, path: str, wait_s: float) -> None:
+        self.path = os.path.abspath(path)
+        super().__init__(wait_s)
+
+    def _release(self) -> None:
+        super()._release()
+        release_lock_file(self._locks)
+
+    def _connect(self) -> None:
+        self._create()
+        self._locks = shared_lock_file(self.path + ".lock")
+        self.presence = FilePresence(self._locks)
+        url = URL.create("sqlite+pysqlite", database=self.path)
+        self.engine = create_engine(
+            url, hide_parameters=True, connect_args={"check_same_thread": False, "timeout": self.wait_s}
+        )
+        _prepare_sqlite(self.engine, self.wait_s)
+        self._reader = self.engine.execution_options(read_only=True)
+        # Making a new file a WAL file needs it alone: SQLite does not wait for others there, it fails.
+        try:
+            with self._turn():
+                self.engine.connect().close()
+        except BaseException:
+            release_lock_file(self._locks)
+            raise
+
+    def _turn(self) -> AbstractContextManager[object]:
+        return self._locks.turn(self.wait_s)
+
+    def _create(self) -> None:
+        """Make the file first, at 0600: SQLite gives -wal and -shm the mode of the file they belong to.
+        Only an exclusive creation opens the file here: closing a descriptor would drop locks SQLite holds on it."""
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            for name in (self.path, self.path + "-wal", self.path + "-shm"):
+                _narrow(name)
+
+
+class PostgresStore(Store):
+    """The same tables on a PostgreSQL server."""
+
+    def __init__(self, url: URL, wait_s: float) -> None:
+        self._url = url
+        super().__init__(wait_s)
+
+    def _connect(self) -> None:
+        self.engine = create_engine(self._url, hide_parameters=True, pool_pre_ping=True)
+        event.listen(self.engine, "connect", self._prepare)
+        # One state for all statements of a reader; writers see the latest, behind the one lock.
+        self._reader = self.engine.execution_options(isolation_level="REPEATABLE READ")
+        self.presence = PostgresPresence(self.engine)
+
+    def _turn(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def _lock(self, connection: Connection) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _WRITER_LOCK})
+
+    def _prepare(self, connection: Any, _: object) -> None:
+        with connection.cursor() as cursor:
+            # A server may be set to acknowledge commits before they are on disk; a reservation may not.
+            cursor.execute("SET synchronous_commit = on")
+            cursor.execute(f"SET lock_timeout = {round(self.wait_s * 1000)}")
+        connection.commit()
+
+
+def open_store(url: str, *, wait_s: float) -> Store:
+    """`url`: '' for a ledger in memory, a path or sqlite:///path for a file, postgresql://… for a server."""
+    if url in ("", ":memory:"):
+        return MemoryStore(wait_s)
+    if "://" not in url:
+        return FileStore(url, wait_s)
+    parsed = make_url(url)
+    match parsed.get_backend_name():
+        case "sqlite":
+            return FileStore(parsed.database, wait_s) if parsed.database else MemoryStore(wait_s)
+        case "postgresql":
+            return PostgresStore(parsed.set(drivername="postgresql+psycopg"), wait_s)
+        case _:
+            raise InvalidParameter("ledger", expected="a path, sqlite:/// or postgresql://", found=parsed.drivername)
+
+
+def _prepare_sqlite(engine: Engine, wait_s: float) -> None:
+    @event.listens_for(engine, "connect")
+    def _(connection: Any, __: object) -> None:
+        # The driver must not open transactions by itself: the begin hook below does.
+        connection.isolation_level = None
+        for pragma in (
+            f"busy_timeout = {round(wait_s * 1000)}",
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "fullfsync = ON",
+            "foreign_keys = ON",
+            "trusted_schema = OFF",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _(connection: Connection) -> None:
+        reading = connection.get_execution_options().get("read_only", False)
+        # Past SQLAlchemy's own execution: this runs twice per question. `translated` knows the driver's errors too.
+        driver: Any = connection.connection.driver_connection
+        driver.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _narrow(path: str) -> None:
+    """Take group's and others' access away, from a restored backup for instance; a foreign file is left alone."""
+    try:
+        if os.stat(path).st_mode & 0o077:
+            os.chmod(path, 0o600)
+    except (FileNotFoundError, PermissionError):
+        return

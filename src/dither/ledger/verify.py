@@ -1,0 +1,153 @@
+"""Find the first thing in a ledger that does not hold: a changed row, a wrong total, a lost vector, a rollback.
+
+Flow: `dither budget verify [--receipt]`. Relies on `chain` for hashes and on `effects`, which computes every total
+again from the facts. What a chain alone cannot show is a ledger cut short or put back from an old copy: that takes a
+receipt, kept outside, of an entry the old copy lacks. Statement: docs/proofs/ledger/hash-chain.md
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, select, text
+
+from dither.errors import DitherError
+from dither.ledger.chain import GENESIS, canonical, receipt_digest, row_hash
+from dither.ledger.effects import levels_of, standings_after
+from dither.ledger.journal import log_row
+from dither.ledger.model import LogRow, Receipt, ReleasedVector, Verification
+from dither.ledger.standing import Standing
+from dither.ledger.storage import schema
+from dither.ledger.storage.schema import log
+from dither.ledger.vectors import all_vectors, vector_facts
+
+__all__ = ["verify_ledger"]
+
+
+_SETTLING = ("answered", "void", "failed", "lost")
+
+
+class _Broken(Exception):
+    """A row does not hold; the text says why."""
+
+
+@dataclass
+class _Replay:
+    """What the rows so far amount to."""
+
+    head: str = GENESIS
+    seq: int = 0
+    day: str = ""
+    standings: dict[str, Standing] = field(default_factory=dict)
+    opened: dict[str, LogRow] = field(default_factory=dict)
+    settled: dict[str, LogRow] = field(default_factory=dict)
+    vectors: dict[str, object] = field(default_factory=dict)
+    payers: set[tuple[str, int, str]] = field(default_factory=set)
+    projected: set[tuple[str, int, str]] = field(default_factory=set)
+
+
+def verify_ledger(connection: Connection, key: bytes, receipt: Receipt | None) -> Verification:
+    """Check every row in order, then the tables that repeat parts of the log, then the receipt if there is one."""
+    replay = _Replay()
+    if problem := _damage(connection):
+        return Verification(0, GENESIS, problem)
+    for row in (log_row(found) for found in connection.execute(select(log).order_by(log.c.seq))):
+        try:
+            _check_row(replay, row)
+        except _Broken as broken:
+            return Verification(replay.seq, replay.head, str(broken), row.seq)
+        except (DitherError, KeyError, TypeError, ValueError, AttributeError):
+            return Verification(replay.seq, replay.head, "The row's content cannot be read.", row.seq)
+    problem = _check_standings(connection, replay) or _check_vectors(connection, replay)
+    if problem is None and receipt is not None:
+        problem = _check_receipt(replay, key, receipt)
+    return Verification(replay.seq, replay.head, problem)
+
+
+def _damage(connection: Connection) -> str | None:
+    if connection.dialect.name != "sqlite":
+        return None
+    found = connection.execute(text("PRAGMA quick_check(1)")).scalar_one()
+    return None if found == "ok" else "The file is damaged: SQLite's own check fails."
+
+
+def _check_row(replay: _Replay, row: LogRow) -> None:
+    if row.seq != replay.seq + 1:
+        raise _Broken(f"Row {replay.seq + 1} is missing.")
+    columns = (row.seq, row.kind, row.entry, row.analyst, row.request, row.at, row.day, row.body)
+    if row.previous != replay.head or row.hash != row_hash(replay.head, columns):
+        raise _Broken("The row does not hash to what the chain says: it was changed, or a row before it was.")
+    if row.day < replay.day:
+        raise _Broken("The day goes back.")
+    body = json.loads(row.body)
+    _check_life(replay, row, body["facts"])
+    _check_totals(replay, row, body)
+    replay.seq, replay.head, replay.day = row.seq, row.hash, row.day
+
+
+def _check_life(replay: _Replay, row: LogRow, facts: dict[str, object]) -> None:
+    """An entry is opened once and settled at most once; a void takes back what was charged, no more."""
+    if row.entry is None:
+        return
+    if row.kind in ("reserved", "reused"):
+        if row.entry in replay.opened:
+            raise _Broken("The entry was opened before.")
+        replay.opened[row.entry] = row
+    elif row.kind in _SETTLING:
+        opened = replay.opened.get(row.entry)
+        if opened is None or opened.kind != "reserved" or row.entry in replay.settled or opened.analyst != row.analyst:
+            raise _Broken("The row settles no open entry of its analyst.")
+        charged = json.loads(opened.body)["facts"]
+        if row.kind == "void" and (facts["price"] != charged["price"] or facts["day"] != opened.day):
+            raise _Broken("The void takes back something else than was charged.")
+        replay.settled[row.entry] = row
+    if row.kind == "answered":
+        replay.vectors[row.entry] = facts["vectors"]
+        count = len(facts["vectors"])  # type: ignore[arg-type]
+        replay.payers |= {(row.entry, position, str(row.analyst)) for position in range(count)}
+    if row.kind == "reused":
+        replay.payers.add((str(facts["source"]), int(str(facts["position"])), str(row.analyst)))
+
+
+def _check_totals(replay: _Replay, row: LogRow, body: dict[str, dict[str, object]]) -> None:
+    levels = levels_of(row.kind, body["facts"], analyst=row.analyst, day=row.day)
+    before = {level: replay.standings[level] for level in levels if level in replay.standings}
+    after = standings_after(row.kind, body["facts"], before, analyst=row.analyst, day=row.day)
+    if {level: standing.to_json() for level, standing in after.items()} != body["standings"]:
+        raise _Broken("The row's totals do not follow from the totals before it.")
+    replay.standings |= after
+    replay.projected |= {(level, row.seq, canonical(standing.to_json())) for level, standing in after.items()}
+
+
+def _check_standings(connection: Connection, replay: _Replay) -> str | None:
+    """The table that questions read totals from must repeat the log."""
+    stored = {tuple(row) for row in connection.execute(select(schema.standing))}
+    if stored == replay.projected:
+        return None
+    first = min(seq for _, seq, _ in stored ^ replay.projected)
+    return f"The totals kept for row {first} differ from the chain."
+
+
+def _check_vectors(connection: Connection, replay: _Replay) -> str | None:
+    kept: dict[str, list[ReleasedVector]] = {}
+    for item in all_vectors(connection):
+        kept.setdefault(item.entry_id, []).append(item)
+    for entry in sorted(kept.keys() | replay.vectors.keys()):
+        if vector_facts(kept.get(entry, [])) != replay.vectors.get(entry, []):
+            return f"The vectors kept for entry {entry} differ from the chain."
+        release = json.loads(replay.opened[entry].body)["facts"]["release"]
+        if any(item.release != release for item in kept.get(entry, [])):
+            return f"The vectors kept for entry {entry} name another release."
+    paid = {(item.entry_id, item.position, name) for items in kept.values() for item in items for name in item.paid_by}
+    return None if paid == replay.payers else "Who paid for which vector differs from the chain."
+
+
+def _check_receipt(replay: _Replay, key: bytes, receipt: Receipt) -> str | None:
+    if not hmac.compare_digest(receipt_digest(key, receipt.entry_id, receipt.hash), receipt.digest):
+        return "The receipt was not written by this ledger."
+    rows = (replay.settled.get(receipt.entry_id), replay.opened.get(receipt.entry_id))
+    if any(row is not None and row.hash == receipt.hash for row in rows):
+        return None
+    return "The ledger lacks an entry that it once signed: it was put back from an older copy, or cut short."

@@ -1,0 +1,131 @@
+"""An exact choice among many candidates: index i with probability proportional to weights[i] exp(-steps[i] unit).
+
+Flow: the exponential mechanism (quantiles, choices of bounds) calls it with one score per candidate.
+Relies on: `uniform` for a draw below a sum, `lazy` for one exact coin. Integer upper bounds of all the weights are
+computed at once; a candidate is drawn by them, and kept with the ratio of its true weight to its bound, which is
+enclosed for that one candidate only. No weight is ever needed exactly.  Proof: docs/proofs/noise/categorical.md
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.errors import GuaranteeError, InvalidParameter
+from dither.exact import Number, exact
+from dither.noise.bounds import ceil_shift, exp_neg
+from dither.noise.entropy import Entropy, system_entropy
+from dither.noise.lazy import lazily_below
+from dither.noise.uniform import uniform_below
+
+__all__ = ["categorical_exp"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_SLACK = 1.0 + 2.0**-40
+"""Lifts a float product above the true one: 18 roundings cost less than 2^-48."""
+
+_TABLE_BITS = 192
+
+
+def categorical_exp(steps: Ints, unit: Number, weights: Ints | None = None, *, entropy: Entropy | None = None) -> int:
+    """One exact draw of i with probability weights[i] exp(-steps[i] unit) / sum.
+
+    steps: (n,) integers, the exponents in units; only their differences matter. unit: rational >= 0.
+    weights: (n,) integers in 0 .. 2^53, not all 0; None means all 1.
+    The time taken depends on the largest difference of steps (one table per 8 bits) and, at most once in
+    2^58 / n^2 draws, on a repeated draw. Raises InvalidParameter for arrays of another kind or shape."""
+    chosen_unit = exact(unit, "unit")
+    if chosen_unit < 0:
+        raise InvalidParameter("unit", expected="a number >= 0", found=unit)
+    excess, positive_weights = _checked(steps, weights)
+    source = entropy or system_entropy()
+    bounds, exponent = _upper_bounds(excess, chosen_unit, positive_weights)
+    running = np.cumsum(bounds)
+    while True:
+        point = uniform_below(int(running[-1]), entropy=source)
+        index = int(np.searchsorted(running, point, side="right"))
+        weight = 1 if positive_weights is None else int(positive_weights[index])
+        share = Fraction(weight) * Fraction(2) ** exponent / int(bounds[index])
+        word = int.from_bytes(source.read(8), "little")
+        if lazily_below(word, 64, _Ratio(share, int(excess[index]) * chosen_unit), source):
+            return index
+
+
+class _Ratio:
+    """Enclosures of share exp(-x), a probability, for `lazily_below`."""
+
+    def __init__(self, share: Fraction, x: Fraction) -> None:
+        self._share = share
+        self._x = x
+
+    def __call__(self, bits: int) -> tuple[int, int]:
+        # share may be above 1 where exp(-x) is small: as many spare bits as it has before the point.
+        spare = 8 + math.ceil(self._share).bit_length()
+        low, high = exp_neg(self._x, bits + spare)
+        least, most = math.floor(low * self._share) >> spare, ceil_shift(math.ceil(high * self._share), spare)
+        if least > 1 << bits:
+            raise GuaranteeError("The upper bound of a candidate's weight is below the weight.")
+        return least, most
+
+
+def _checked(steps: Ints, weights: Ints | None) -> tuple[NDArray[np.uint64], Ints | None]:
+    """steps above their minimum over candidates with a weight (0 where there is none), and the weights."""
+    levels = np.asarray(steps)
+    if levels.ndim != 1 or levels.size == 0 or levels.dtype.kind not in "iu":
+        raise InvalidParameter("steps", expected="a non-empty one-dimensional array of integers", found=levels.shape)
+    levels = levels.astype(np.int64, copy=False)
+    if weights is None:
+        return (levels - levels.min()).view(np.uint64), None
+    counts = np.asarray(weights)
+    if counts.shape != levels.shape or counts.dtype.kind not in "iu":
+        raise InvalidParameter("weights", expected="integers, one per step", found=counts.shape)
+    if counts.min() < 0 or counts.max() > 2**53 or not counts.any():
+        raise InvalidParameter("weights", expected="integers in 0 .. 2^53, not all 0", found="others")
+    least = levels[counts > 0].min()
+    return (np.maximum(levels, least) - least).view(np.uint64), counts.astype(np.int64, copy=False)
+
+
+def _upper_bounds(excess: NDArray[np.uint64], unit: Fraction, weights: Ints | None) -> tuple[Ints, int]:
+    """Integers c and an exponent e with 2^e weights exp(-excess unit) <= c (0 where the weight is 0), sum below 2^62.
+    c is within a factor 1 + 2^-39, plus 1, of the true value, so nearly every draw is kept."""
+    values = _exponentials(excess, unit)
+    if weights is not None:
+        values = values * weights
+    # The largest value is at least 1: a candidate of least steps has weight >= 1.
+    exponent = 60 - excess.size.bit_length() - math.frexp(float(values.max()))[1]
+    bounds = np.ldexp(values * _SLACK, exponent).astype(np.int64) + 1
+    if weights is not None:
+        bounds[weights == 0] = 0
+    return bounds, exponent
+
+
+def _exponentials(excess: NDArray[np.uint64], unit: Fraction) -> Floats:
+    """exp(-excess unit) by products over base-256 digits of certified table entries: each entry is above the true
+    value or rounds it to nearest, so at most 8 entries and 7 products are under it by a factor 1 - 2^-48 at most."""
+    values = np.ones(excess.size)
+    place = 0
+    top = int(excess.max())
+    while unit and top >> place:
+        digits = ((excess >> np.uint64(place)) & np.uint64(255)).astype(np.intp)
+        values *= _powers(unit * (1 << place)).take(digits)
+        place += 8
+    return values
+
+
+@lru_cache(maxsize=64)
+def _powers(exponent: Fraction) -> Floats:
+    """exp(-d exponent), d = 0 .. 255, from above, each rounded to nearest."""
+    one = 1 << _TABLE_BITS
+    ratio = exp_neg(exponent, _TABLE_BITS)[1]
+    powers = [one]
+    for _ in range(255):
+        powers.append(min((powers[-1] * ratio >> _TABLE_BITS) + 1, one))
+    table = np.array([power / one for power in powers])
+    table.flags.writeable = False  # shared by every later choice with this unit
+    return table

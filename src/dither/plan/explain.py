@@ -1,0 +1,153 @@
+"""A priced plan in words and numbers: what is measured, how far one unit can move it, the noise, the price.
+
+Flow: `Session.explain`; the command line and notebooks show it. Computed from the plan alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from dither.accounting import Price, Remaining
+from dither.catalog.model import Catalog
+from dither.noise import DiscreteLaplace
+from dither.plan import nodes
+from dither.plan.price import PricedPlan, PricedVector
+from dither.sql.expressions import Expr
+
+__all__ = ["Explanation", "VectorPlan", "describe_expression", "describe_vector", "explain_plan"]
+
+
+@dataclass(frozen=True)
+class VectorPlan:
+    what: str
+    groups: str
+    """How many, or `private`."""
+    distance: float
+    """The most one unit moves it, in the unit of the data."""
+    mechanism: str
+    scale: float
+    """Laplace b or Gaussian sigma, in the unit of the data."""
+    half_width: float
+    """95 % of answers lie within this of the (truncated, clamped) truth."""
+    known: bool
+    """True where a released measurement serves, for nothing."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    question: str
+    vectors: tuple[VectorPlan, ...]
+    price: Price
+    unit_name: str
+    rows_kept: tuple[tuple[str, int], ...]
+    """Per protected table: rows kept per unit."""
+    notes: tuple[str, ...]
+    remaining: Remaining | None
+    questions_left: int | None
+    """How many such questions the asker's own remaining allowance still holds."""
+
+    def __str__(self) -> str:
+        lines = [f"One {self.unit_name} counts with at most {n} rows of {t}." for t, n in self.rows_kept]
+        for vector in self.vectors:
+            state = " (released before: free)" if vector.known else ""
+            lines.append(
+                f"{vector.what}, {vector.groups} group(s): moved by at most {vector.distance:g}; "
+                f"{vector.mechanism} noise {vector.scale:.4g}; ± {vector.half_width:.4g}{state}"
+            )
+        lines.append(f"Price: {price_text(self.price)}.")
+        return "\n".join([*lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def explain_plan(
+    priced: PricedPlan, cost: Price, known: Set[tuple[int, int]], catalog: Catalog, remaining: Remaining | None
+) -> Explanation:
+    """known: (measure, vector) positions that cost nothing."""
+    vectors = []
+    for m, measure in enumerate(priced.measures):
+        domain = measure.measure.domain
+        groups = "private" if domain is None else f"{domain.size:,}"
+        for p, vector in enumerate(measure.vectors):
+            vectors.append(_vector_plan(vector, measure.measure, groups, (m, p) in known))
+    scans = {
+        s.table: s.tau for measure in priced.measures for s in nodes.scans_of(measure.measure.input) if s.truncated
+    }
+    kept = tuple((catalog.tables[table].name, tau) for table, tau in sorted(scans.items()))
+    notes = list(priced.plan.notes)
+    if cost.gaussian:
+        notes.append("Gaussian noise closes the epsilon meter of this budget: later questions are priced in rho alone.")
+    return Explanation(
+        priced.plan.text, tuple(vectors), cost, catalog.unit_name, kept, tuple(notes), remaining, _left(cost, remaining)
+    )
+
+
+def price_text(price: Price) -> str:
+    parts = [f"epsilon {float(price.epsilon):g}" if price.epsilon is not None else f"rho {float(price.rho):g}"]
+    if price.delta:
+        parts.append(f"delta {float(price.delta):g}")
+    return ", ".join(parts)
+
+
+def describe_vector(vector: nodes.Vector, measure: nodes.Measure) -> str:
+    """`COUNT(*)`, `SUM(age) WHERE ...`, as an auditor would name it."""
+    inside = "*" if vector.expr is None else describe_expression(vector.expr)
+    word = {"rows": "COUNT", "sum": "SUM", "distinct": "COUNT DISTINCT", "histogram": "HISTOGRAM"}[vector.kind]
+    shifted = f" around {float(vector.center * vector.step):g}" if vector.center else ""
+    condition = f" where {describe_expression(vector.filter)}" if vector.filter is not None else ""
+    by = f" by {', '.join(key.name for key in measure.keys)}" if measure.keys else ""
+    return f"{word}({inside}){shifted}{condition}{by}"
+
+
+def describe_expression(expr: Expr) -> str:
+    """The expression with columns by their names and without the guards that enforce their domains."""
+    match expr.op:
+        case "read":
+            return str(expr.payload[0].name)  # type: ignore[index,union-attr]
+        case "column":
+            return str(expr.payload)
+        case "literal":
+            return "NULL" if expr.payload is None else str(expr.payload)
+        case "to_double" | "to_bigint" | "to_hugeint" | "to_decimal" | "finite" | "within":
+            return describe_expression(expr.args[0])
+        case op:
+            symbols = {
+                "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "equal": "=", "not_equal": "<>",
+                "less": "<", "less_or_equal": "<=", "greater": ">", "greater_or_equal": ">=", "and": "AND", "or": "OR",
+            }  # fmt: skip
+            args = [describe_expression(arg) for arg in expr.args]
+            if op in symbols and len(args) == 2:
+                return f"({args[0]} {symbols[op]} {args[1]})"
+            return f"{op}({', '.join(args)})"
+
+
+def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, known: bool) -> VectorPlan:
+    step = float(vector.vector.step)
+    law = vector.law
+    mechanism = "Laplace" if isinstance(law, DiscreteLaplace) else "Gaussian"
+    scale = float(law.scale) if isinstance(law, DiscreteLaplace) else float(law.sigma2) ** 0.5
+    return VectorPlan(
+        describe_vector(vector.vector, measure),
+        groups,
+        vector.distance * step,
+        mechanism,
+        scale * step,
+        law.half_width(0.95) * step,
+        known,
+    )
+
+
+def _left(cost: Price, remaining: Remaining | None) -> int | None:
+    """How many more questions of this price the allowance holds, by the meter that holds more."""
+    if remaining is None:
+        return None
+    counts = []
+    if remaining.epsilon is not None and cost.epsilon:
+        counts.append(int(remaining.epsilon / cost.epsilon))
+    if remaining.rho and cost.rho:
+        counts.append(int(remaining.rho / cost.rho))
+    return max(counts, default=None)

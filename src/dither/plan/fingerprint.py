@@ -1,0 +1,99 @@
+"""What makes two questions measure the same thing: digests of measures and vectors.
+
+Flow: the session asks for a vector's identity to find released ones; the receipt carries the plan's fingerprint.
+Two vectors are the same when their whole input agrees: scans with their truncation, filters and joins by syntax, keys,
+domain, expression, clamp and grid, neighbours, the catalog entries used, public tables' contents, release. Column ids
+are renamed by first appearance, structurally, so that no text in a question can imitate one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from dither.catalog.model import Catalog
+from dither.plan import nodes
+from dither.sql.expressions import Expr
+
+__all__ = ["measure_digest", "plan_fingerprint", "vector_identity"]
+
+_ID_FIELDS = frozenset({"id", "unit", "outputs", "tie_break"})
+
+
+def vector_identity(
+    measure: nodes.Measure, position: int, catalog: Catalog, *, release: str, public_version: str
+) -> str:
+    """Hex digest that names one vector within one release of one data set."""
+    return _digest(
+        "vector",
+        measure_digest(measure, catalog),
+        _encoded(measure.vectors[position], measure),
+        release,
+        public_version,
+    )
+
+
+def measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
+    """Digest of a measure without its vectors: rows, keys and the list of groups."""
+    names: dict[str, str] = {}
+    rows = _encode(measure.input, "", names)
+    keys = tuple(_encode(key.expr, "", names) for key in measure.keys)
+    domain = None if measure.domain is None else hashlib.sha256(measure.domain.source.encode()).hexdigest()
+    return _digest(
+        "measure", rows, measure.tau, keys, domain, measure.min_units_per_key, catalog.promise_digest(), catalog.nulls
+    )
+
+
+def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:
+    """Digest of everything a question means: its measures with all vectors, and its finish."""
+    measures = tuple((measure_digest(m, catalog), tuple(_encoded(v, m) for v in m.vectors)) for m in plan.measures)
+    return _digest("plan", measures, plan.finish_sql)
+
+
+def _encoded(vector: nodes.Vector, measure: nodes.Measure) -> tuple[Any, ...]:
+    names: dict[str, str] = {}
+    _encode(measure.input, "", names)
+    for key in measure.keys:
+        _encode(key.expr, "", names)
+    return _encode(vector, "", names)  # type: ignore[no-any-return]
+
+
+def _encode(value: Any, field: str, names: dict[str, str]) -> Any:
+    """Nested tuples of plain values, with column ids replaced by their order of appearance."""
+    match value:
+        case str() if field in _ID_FIELDS:
+            return ("id", _renamed(value, names))
+        case Expr(op="column", payload=payload):
+            facts = (_encode(value.type, "", names), value.nullable, repr(value.lo), repr(value.hi))
+            return ("column", _renamed(str(payload), names), facts)
+        case nodes.UnitAggregate(input, keys, aggregates, having):
+            return (
+                "UnitAggregate",
+                _encode(input, "", names),
+                _encode(keys, "", names),
+                tuple((("id", _renamed(i, names)), _encode(call, "", names)) for i, call in aggregates),
+                _encode(having, "", names),
+            )
+        case nodes.UnitWindow(input, windows, tie_break):
+            return (
+                "UnitWindow",
+                _encode(input, "", names),
+                tuple((("id", _renamed(i, names)), _encode(call, "", names)) for i, call in windows),
+                tuple(_renamed(i, names) for i in tie_break),
+            )
+        case tuple():
+            return tuple(_encode(item, field, names) for item in value)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            inside = tuple((f.name, _encode(getattr(value, f.name), f.name, names)) for f in fields(value))
+            return (type(value).__name__, *inside)
+        case _:
+            return (type(value).__name__, repr(value))
+
+
+def _renamed(identifier: str, names: dict[str, str]) -> str:
+    return names.setdefault(identifier, f"c{len(names)}")
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

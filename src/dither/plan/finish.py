@@ -1,0 +1,395 @@
+"""The finish: SQL over noisy tables, rewritten from the checked tree.
+
+Flow: `grouped` rewrites a SELECT over private rows into one over its measure's noisy table; `lower` passes SELECTs over
+such results through `over_noisy`. What comes out is printed by DuckDB from the tree, never from the analyst's text.
+Everything here is post-processing of released numbers: it can be free, but it must be *that question*, so each node
+and each field is read or refused, and only listed functions are let through.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dither.errors import QueryRefused
+from dither.sql import embedded, functions
+from dither.sql.bind import AGGREGATES, display_name
+from dither.sql.parse import Tree
+from dither.sql.printing import quote_name
+
+__all__ = ["FinishTree", "NoisySource", "Rewriter", "as_table", "join_noisy", "over_noisy", "set_operation", "to_sql"]
+
+Json = dict[str, Any]
+
+WINDOW_FUNCTIONS = frozenset(
+    [
+        "row_number",
+        "rank",
+        "dense_rank",
+        "percent_rank",
+        "cume_dist",
+        "ntile",
+        "lag",
+        "lead",
+        "first_value",
+        "last_value",
+        "nth_value",
+        "first",
+        "last",
+        "sum",
+        "avg",
+        "mean",
+        "min",
+        "max",
+        "count",
+        "count_star",
+        "stddev",
+        "stddev_samp",
+        "stddev_pop",
+        "variance",
+        "var_samp",
+        "var_pop",
+        "median",
+    ]
+)
+FINISH_AGGREGATES = frozenset(
+    [
+        "count_star",
+        "count",
+        "sum",
+        "avg",
+        "mean",
+        "min",
+        "max",
+        "median",
+        "quantile",
+        "quantile_cont",
+        "quantile_disc",
+        "var_pop",
+        "var_samp",
+        "variance",
+        "stddev",
+        "stddev_pop",
+        "stddev_samp",
+        "covar_pop",
+        "covar_samp",
+        "corr",
+        "count_if",
+        "countif",
+        "bool_and",
+        "bool_or",
+        "arg_min",
+        "arg_max",
+        "min_by",
+        "max_by",
+    ]
+)
+# Beyond the functions that may touch private rows: these may fail on odd values, which are public here.
+FINISH_FUNCTIONS = frozenset(
+    [
+        "cbrt",
+        "radians",
+        "degrees",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "pi",
+        "strftime",
+        "monthname",
+        "dayname",
+        "last_day",
+        "make_date",
+        "lpad",
+        "rpad",
+        "replace",
+        "reverse",
+        "left",
+        "right",
+        "printf",
+        "format",
+        "concat_ws",
+        "isfinite",
+        "isnan",
+        "isinf",
+        "even",
+        "gcd",
+        "lcm",
+        "factorial",
+        "to_days",
+        "to_months",
+        "to_years",
+        "to_hours",
+        "to_minutes",
+        "to_seconds",
+        "date_add",
+        "date_sub",
+        "epoch",
+        "bar",
+    ]
+) | frozenset(functions.BUILDERS)
+
+Replace = Callable[[Tree], Json | None]
+
+
+@dataclass(frozen=True)
+class FinishTree:
+    """A SELECT over noisy tables: its rewritten tree, its columns' names and roles, and, where its rows are those of a
+    noisy table, the same with interval ends beside the aggregates."""
+
+    tree: Json
+    columns: tuple[str, ...]
+    roles: tuple[str, ...]
+    with_ends: Json | None = None
+
+
+@dataclass(frozen=True)
+class NoisySource:
+    """A FROM clause over noisy tables, already rewritten."""
+
+    tree: Json
+
+
+@dataclass(frozen=True)
+class Rewriter:
+    """Copies an expression's tree, replacing what `replace` gives something for and refusing what is not listed."""
+
+    replace: Replace | None = None
+    aggregates: bool = False
+    """May aggregates over noisy rows stand here?"""
+
+    def expr(self, tree: Tree) -> Json:
+        if self.replace is not None:
+            replaced = self.replace(tree)
+            if replaced is not None:
+                return {**replaced, "alias": tree.alias}
+        match tree.kind:
+            case "COLUMN_REF":
+                tree.take("column_names")
+                return self._copy(tree, {})
+            case "CONSTANT":
+                tree.take("literal")
+                return self._copy(tree, {})
+            case "COMPARISON":
+                return self._copy(tree, {"left": self._child(tree, "left"), "right": self._child(tree, "right")})
+            case "CONJUNCTION":
+                return self._copy(tree, {"children": self._list(tree, "children")})
+            case "BETWEEN":
+                return self._copy(tree, {field: self._child(tree, field) for field in ("input", "lower", "upper")})
+            case "CASE":
+                return self._copy(
+                    tree, {"case_checks": self._checks(tree), "else_expr": self._child(tree, "else_expr")}
+                )
+            case "CAST":
+                tree.take("type_expr")
+                tree.take("try_cast")
+                return self._copy(tree, {"child": self._child(tree, "child")})
+            case "OPERATOR":
+                return self._operator(tree)
+            case "FUNCTION":
+                return self._function(tree)
+            case "WINDOW":
+                return self._window(tree)
+            case "STAR" if self.aggregates:
+                for field in ("relation_name", "exclude_list"):
+                    tree.take(field)
+                return self._copy(tree, {})
+        raise tree.refuse("P-121", f"This ({tree.kind.replace('_', ' ').lower()}) is not supported over noisy results.")
+
+    def modifiers(self, tree: Tree) -> list[Json]:
+        """ORDER BY, LIMIT, OFFSET, DISTINCT."""
+        result = []
+        for modifier in tree.children("modifiers"):
+            match modifier.type:
+                case "ORDER_MODIFIER":
+                    orders = self._orders(modifier, "orders")
+                    result.append({**modifier.data, "orders": orders})
+                case "LIMIT_MODIFIER":
+                    changed = {f: self._optional(modifier, f) for f in ("limit", "offset")}
+                    result.append({**modifier.data, **changed})
+                case "DISTINCT_MODIFIER":
+                    if modifier.take("distinct_on_targets"):
+                        raise tree.refuse("S-154", "DISTINCT ON is not supported.", hint="Use GROUP BY.")
+                    result.append(copy.deepcopy(modifier.data))
+                case other:
+                    raise tree.refuse("P-126", f"This modifier ({other.lower()}) is not supported.")
+            modifier.done()
+        return result
+
+    def _copy(self, tree: Tree, changed: Json) -> Json:
+        tree.done()
+        return {**copy.deepcopy(tree.data), **changed}
+
+    def _child(self, tree: Tree, field: str) -> Json:
+        return self.expr(tree.need_child(field))
+
+    def _optional(self, tree: Tree, field: str) -> Json | None:
+        child = tree.child(field)
+        return None if child is None else self.expr(child)
+
+    def _list(self, tree: Tree, field: str) -> list[Json]:
+        return [self.expr(child) for child in tree.children(field)]
+
+    def _checks(self, tree: Tree) -> list[Json]:
+        checks = []
+        for check in tree.take("case_checks"):
+            pair = Tree({**check, "type": "CASE_CHECK"}, tree.text)
+            checks.append({field: self._child(pair, field) for field in ("when_expr", "then_expr")})
+            pair.done()
+        return checks
+
+    def _operator(self, tree: Tree) -> Json:
+        known = (
+            "OPERATOR_NOT", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_COALESCE", "COMPARE_IN",
+            "COMPARE_NOT_IN",
+        )  # fmt: skip
+        if tree.type not in known:
+            raise tree.refuse(
+                "P-121", f"This ({tree.type.replace('_', ' ').lower()}) is not supported over noisy results."
+            )
+        return self._copy(tree, {"children": self._list(tree, "children")})
+
+    def _function(self, tree: Tree) -> Json:
+        name = str(tree.take("function_name")).lower()
+        arguments = [{"name": "", "expression": self.expr(arg)} for arg in tree.arguments()]
+        if name in AGGREGATES:
+            if not self.aggregates or name not in FINISH_AGGREGATES:
+                raise tree.refuse("A-102", f"{display_name(name)} cannot stand here.")
+            tree.take("distinct")
+            changed: Json = {"arguments": arguments, "filter": self._optional(tree, "filter")}
+            order = Tree(tree.take("order_bys"), tree.text)
+            changed["order_bys"] = {**order.data, "orders": self._orders(order, "orders")}
+            return self._copy(tree, changed)
+        if name not in FINISH_FUNCTIONS:
+            raise tree.refuse("F-101", f"The function {display_name(name)} is not on Dither's list.")
+        return self._copy(tree, {"arguments": arguments})
+
+    def _window(self, tree: Tree) -> Json:
+        name = str(tree.take("function_name")).lower()
+        if name not in WINDOW_FUNCTIONS:
+            raise tree.refuse("S-155", f"The window function {display_name(name)} is not supported.")
+        for field in ("start", "end", "exclude_clause", "ignore_nulls", "has_ignore_nulls", "distinct"):
+            tree.take(field)
+        if tree.children("arg_orders"):
+            raise tree.refuse("S-155", "ORDER BY inside a window function's arguments is not supported.")
+        changed: Json = {
+            "arguments": [{"name": "", "expression": self.expr(arg)} for arg in tree.arguments()],
+            "partitions": self._list(tree, "partitions"),
+            "orders": self._orders(tree, "orders"),
+        }
+        for field in ("start_expr", "end_expr", "offset_expr", "default_expr", "filter_expr"):
+            changed[field] = self._optional(tree, field)
+        return self._copy(tree, changed)
+
+    def _orders(self, tree: Tree, field: str) -> list[Json]:
+        result = []
+        for value in tree.take(field) or []:
+            order = Tree(value, tree.text)
+            order.take("null_order")
+            changed = {**value, "expression": self._child(order, "expression")}
+            order.done()
+            result.append(changed)
+        return result
+
+
+def over_noisy(tree: Tree, source: NoisySource) -> FinishTree:
+    """A SELECT over noisy tables: any listed SQL, aggregates included."""
+    rewriter = Rewriter(aggregates=True)
+    items = tree.children("select_list")
+    changed: Json = {
+        "cte_map": {"map": []},
+        "select_list": [rewriter.expr(item) for item in items],
+        "from_table": source.tree,
+        "where_clause": rewriter._optional(tree, "where_clause"),
+        "group_expressions": rewriter._list(tree, "group_expressions"),
+        "having": rewriter._optional(tree, "having"),
+        "qualify": rewriter._optional(tree, "qualify"),
+        "modifiers": rewriter.modifiers(tree),
+    }
+    tree.take("group_sets")
+    tree.take("aggregate_handling")
+    tree.done()
+    return FinishTree({**tree.data, **changed}, tuple(item_name(item) for item in items), ("derived",) * len(items))
+
+
+def set_operation(tree: Tree, parts: list[FinishTree]) -> FinishTree:
+    """UNION, EXCEPT, INTERSECT of SELECTs over noisy tables."""
+    for field in ("setop_type", "setop_all", "left", "right", "children"):
+        tree.take(field)
+    if str(tree.data.get("setop_type")) not in ("UNION", "EXCEPT", "INTERSECT"):
+        raise tree.refuse("P-127", "This set operation is not supported.")
+    modifiers = Rewriter().modifiers(tree)
+    tree.done()
+    children = [part.tree for part in parts]
+    changed: Json = {"modifiers": modifiers, "cte_map": {"map": []}, "children": children}
+    return FinishTree({**tree.data, **changed}, parts[0].columns, ("derived",) * len(parts[0].columns))
+
+
+def as_table(tree: Json, alias: str) -> NoisySource:
+    """A rewritten SELECT as a table of a FROM clause."""
+    shell = _from_of("SELECT * FROM (SELECT 1) AS x")
+    shell["alias"] = alias
+    shell["subquery"]["node"] = tree
+    return NoisySource(shell)
+
+
+def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource:
+    """A join of two noisy tables: public by now."""
+    kind, reference = str(tree.take("join_type")), str(tree.take("ref_type"))
+    if kind not in ("INNER", "LEFT", "RIGHT", "OUTER") or reference not in ("REGULAR", "CROSS", "NATURAL"):
+        raise tree.refuse("S-115", "This kind of join is not supported.")
+    tree.take("using_columns")
+    tree.take("is_implicit")
+    condition = tree.child("condition")
+    changed: Json = {"left": left.tree, "right": right.tree}
+    changed["condition"] = None if condition is None else Rewriter().expr(condition)
+    tree.done()
+    return NoisySource({**tree.data, **changed})
+
+
+def table_named(name: str) -> Json:
+    """The FROM clause that reads one noisy table."""
+    return _from_of(f"SELECT * FROM {quote_name(name)}")
+
+
+def from_sql(sql: str) -> Json:
+    """The FROM clause that reads a SELECT of our own."""
+    return _from_of(f"SELECT * FROM ({sql}) AS noisy")
+
+
+def column_named(name: str) -> Json:
+    node: Json = embedded.parse_json(f"SELECT {quote_name(name)}")["statements"][0]["node"]["select_list"][0]
+    return node
+
+
+def to_sql(tree: Json) -> str:
+    """The text DuckDB prints for a rewritten tree."""
+    statement = {"error": False, "statements": [{"node": tree, "named_param_map": []}]}
+    return embedded.print_tree(statement)
+
+
+def item_name(item: Tree) -> str:
+    """What an output column is called: its alias, its column, or what was written."""
+    if item.alias:
+        return item.alias
+    if item.kind == "COLUMN_REF":
+        return str(item.data["column_names"][-1])
+    return item.source or item.kind.lower()
+
+
+def _from_of(sql: str) -> Json:
+    node: Json = embedded.parse_json(sql)["statements"][0]["node"]["from_table"]
+    return node
+
+
+def refuse_star(tree: Tree) -> QueryRefused:
+    return tree.refuse(
+        "S-101",
+        "`*` asks for whole rows of people.",
+        hint='Name aggregates instead; dither try "SELECT * ..." shows invented rows.',
+    )

@@ -1,0 +1,325 @@
+"""A SELECT that aggregates private rows across people: its measure, and its finish over the measure's noisy table.
+
+Flow: `lower.select` hands in the relation below; keys become the measure's groups, each aggregate becomes a recipe over
+integer vectors, and the SELECT itself is rewritten so that aggregates and keys are columns of a noisy table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dither.errors import QueryRefused
+from dither.plan import finish, nodes
+from dither.plan.recipes import Aggregate, Recipe, compile_aggregates
+from dither.plan.separable import Relation
+from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
+from dither.sql.expressions import Expr
+from dither.sql.parse import Tree
+from dither.sql.printing import quote_name, sql_type
+from dither.sql.types import Kind
+
+if TYPE_CHECKING:
+    from dither.plan.lower import Lowering
+
+__all__ = ["GroupKeys", "Recipe", "group_keys", "select"]
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class GroupKeys:
+    """GROUP BY: all key expressions, and which of them form each grouping set."""
+
+    trees: tuple[Tree, ...]
+    exprs: tuple[Expr, ...]
+    names: tuple[str, ...]
+    sets: tuple[tuple[int, ...], ...]
+
+    def holds_unit(self, relation: Relation) -> bool:
+        """Does every grouping set hold a column that always equals the unit?"""
+        held = [i for i, expr in enumerate(self.exprs) if expr.is_column and expr.payload in relation.total]
+        return bool(held) and all(set(held) & set(chosen) for chosen in self.sets)
+
+
+def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
+    """The GROUP BY of a SELECT: expressions, aliases, ordinals, ALL, grouping sets."""
+    items = tree.children("select_list")
+    for item in items:
+        if item.kind == "STAR":
+            raise finish.refuse_star(item)
+    handling = tree.take("aggregate_handling")
+    if handling == "FORCE_AGGREGATES":
+        chosen = [item for item in items if not contains_aggregate(item)]
+        tree.take("group_expressions")
+        tree.take("group_sets")
+    else:
+        chosen = [_resolve(lowering, key, items, relation) for key in tree.children("group_expressions")]
+    exprs, names = [], []
+    for key in chosen:
+        expr = Binder(relation.scope, now=lowering.now).bind(Tree(key.data, key.text))
+        if expr.type.kind in (Kind.INTERVAL, Kind.NULL):
+            raise key.refuse("K-105", "This cannot be grouped by.")
+        exprs.append(expr)
+        names.append(finish.item_name(key))
+    sets = tree.take("group_sets") or []
+    if handling == "FORCE_AGGREGATES" or not sets:
+        sets = [list(range(len(exprs)))]
+    return GroupKeys(tuple(chosen), tuple(exprs), tuple(names), tuple(tuple(sorted(chosen)) for chosen in sets))
+
+
+def select(lowering: Lowering, tree: Tree, relation: Relation, keys: GroupKeys) -> finish.FinishTree:
+    """The finish of the SELECT; adds its measures to the lowering."""
+    tree.take("cte_map")
+    items = tree.children("select_list")
+    builder = _Grouped(lowering, relation, keys, [*items])
+    rewriter = finish.Rewriter(replace=builder.replace)
+    selected = []
+    for item in items:
+        if item.kind == "STAR":
+            raise finish.refuse_star(item)
+        selected.append({**rewriter.expr(Tree(item.data, item.text)), "alias": finish.item_name(item)})
+    having = rewriter._optional(tree, "having")
+    qualify = rewriter._optional(tree, "qualify")
+    modifiers = finish.Rewriter(replace=builder.replace_in_order).modifiers(tree)
+    tree.done()
+    builder.measure()
+    changed: Json = {
+        "cte_map": {"map": []},
+        "select_list": selected,
+        "from_table": builder.source(intervals=False),
+        "where_clause": having,
+        "group_expressions": [],
+        "group_sets": [],
+        "aggregate_handling": "STANDARD_HANDLING",
+        "having": None,
+        "qualify": qualify,
+        "modifiers": modifiers,
+        "sample": None,
+    }
+    finished = {**tree.data, **changed}
+    roles = tuple(_role(item) for item in selected)
+    merges = any(modifier["type"] == "DISTINCT_MODIFIER" for modifier in modifiers)
+    with_ends = (
+        None
+        if merges
+        else {
+            **finished,
+            "select_list": [*selected, *_interval_ends(selected, roles)],
+            "from_table": builder.source(intervals=True),
+        }
+    )
+    return finish.FinishTree(finished, tuple(finish.item_name(item) for item in items), roles, with_ends)
+
+
+def _role(item: Json) -> str:
+    """What an output column is: a group, an aggregate as it was measured, or computed from several."""
+    if item["class"] != "COLUMN_REF":
+        return "derived"
+    return "key" if item["column_names"][0].startswith("k") else "aggregate"
+
+
+def _interval_ends(selected: list[Json], roles: tuple[str, ...]) -> list[Json]:
+    ends = []
+    for position, (item, role) in enumerate(zip(selected, roles, strict=True)):
+        if role == "aggregate":
+            for end in ("low", "high"):
+                ends.append({**finish.column_named(f"{item['column_names'][0]}_{end}"), "alias": f"{end}_{position}"})
+    return ends
+
+
+class _Grouped:
+    """Collects the aggregates of one SELECT while its expressions are rewritten."""
+
+    def __init__(self, lowering: Lowering, relation: Relation, keys: GroupKeys, items: list[Tree]) -> None:
+        self.lowering = lowering
+        self.relation = relation
+        self.keys = keys
+        self.items = items
+        self.aggregates: list[Aggregate] = []
+        self.groupings: list[tuple[int, ...]] = []
+        self.binder = Binder(relation.scope, now=lowering.now)
+        self.prefix = f"m{len(lowering.recipes)}"
+        self.names: list[str] = []
+
+    def replace(self, tree: Tree) -> Json | None:
+        """A key, an aggregate or GROUPING() as a column of the noisy table; None for what is to be looked into."""
+        if tree.kind == "FUNCTION" and str(tree.data.get("function_name")).lower() in AGGREGATES:
+            return finish.column_named(self._aggregate(tree))
+        if tree.kind == "OPERATOR" and tree.type == "GROUPING_FUNCTION":
+            return finish.column_named(self._grouping(tree))
+        if tree.kind in ("CONSTANT", "WINDOW", "STAR") or contains_aggregate(tree):
+            return None
+        found = self._key(tree)
+        if found is not None:
+            return finish.column_named(f"k{found}")
+        if tree.kind == "COLUMN_REF":
+            return self._alias(tree)
+        return None
+
+    def replace_in_order(self, tree: Tree) -> Json | None:
+        """As `replace`, but in ORDER BY an alias or an ordinal comes first."""
+        if tree.kind == "COLUMN_REF" and len(tree.data["column_names"]) == 1:
+            name = str(tree.data["column_names"][0])
+            if any(item.alias == name for item in self.items):
+                return finish.column_named(name)
+        if (
+            tree.kind == "COLUMN_REF"
+            and self._key(tree) is None
+            and str(tree.data["column_names"][-1]).lower() == "all"
+        ):
+            return None
+        return self.replace(tree)
+
+    def _alias(self, tree: Tree) -> Json:
+        """An alias of the SELECT list used in HAVING or QUALIFY stands for its expression."""
+        path = [str(part) for part in tree.data["column_names"]]
+        if len(path) == 1:
+            for item in self.items:
+                if item.alias.lower() == path[0].lower() and item.data is not tree.data:
+                    return finish.Rewriter(replace=self.replace).expr(Tree(item.data, item.text))
+        self.relation.scope.resolve(path, tree.span)
+        raise tree.refuse(
+            "N-104",
+            f"`{'.'.join(path)}` stands outside an aggregate, but is not in GROUP BY.",
+            hint=f"Add it to GROUP BY, or take an aggregate of it, as in AVG({path[-1]}).",
+        )
+
+    def _key(self, tree: Tree) -> int | None:
+        try:
+            expr = self.binder.bind(Tree(tree.data, tree.text))
+        except QueryRefused:
+            return None
+        return next((i for i, key in enumerate(self.keys.exprs) if key == expr), None)
+
+    def _aggregate(self, tree: Tree) -> str:
+        call = aggregate_call(tree, self.binder)
+        if call not in self.aggregates:
+            self.aggregates.append(call)
+        return f"a{self.aggregates.index(call)}"
+
+    def _grouping(self, tree: Tree) -> str:
+        chosen = []
+        for child in tree.children("children"):
+            found = self._key(child)
+            if found is None:
+                raise child.refuse("K-106", "GROUPING() takes expressions of the GROUP BY.")
+            chosen.append(found)
+        tree.done()
+        if tuple(chosen) not in self.groupings:
+            self.groupings.append(tuple(chosen))
+        return f"g{self.groupings.index(tuple(chosen))}"
+
+    def measure(self) -> None:
+        """Add one measure per grouping set to the lowering."""
+        for number, chosen in enumerate(self.keys.sets):
+            name = f"{self.prefix}_{number}" if len(self.keys.sets) > 1 else self.prefix
+            self.names.append(self._measure(name, chosen))
+
+    def source(self, *, intervals: bool) -> Json:
+        """The FROM clause over the measures' noisy tables, with or without the ends of their intervals."""
+        if len(self.names) == 1 and not self.groupings:
+            return finish.table_named(self.names[0])
+        parts = [self._branch(n, s, intervals) for n, s in zip(self.names, self.keys.sets, strict=True)]
+        return finish.from_sql(" UNION ALL ".join(parts))
+
+    def _measure(self, name: str, chosen: tuple[int, ...]) -> str:
+        keys = tuple(nodes.Key(f"k{i}", self.keys.exprs[i], self.keys.names[i]) for i in chosen)
+        domain = self.lowering.key_lists.domain(self.relation, keys, self.keys.trees[0].span if keys else None)
+        vectors, recipes = compile_aggregates(self.aggregates, self.relation)
+        catalog = self.lowering.catalog
+        measure = nodes.Measure(
+            name, self.relation.node, self.relation.tau, keys, domain, vectors, catalog.min_units_per_key
+        )
+        self.lowering.measures.append(measure)
+        self.lowering.recipes[name] = recipes
+        return name
+
+    def _branch(self, name: str, chosen: tuple[int, ...], intervals: bool) -> str:
+        parts = []
+        for i, expr in enumerate(self.keys.exprs):
+            parts.append(f"k{i}" if i in chosen else f"CAST(NULL AS {sql_type(expr.type)}) AS k{i}")
+        ends = ("", "_low", "_high") if intervals else ("",)
+        parts += [f"a{i}{end}" for i in range(len(self.aggregates)) for end in ends]
+        for i, columns in enumerate(self.groupings):
+            bits = 0
+            for column in columns:
+                bits = bits * 2 + (column not in chosen)
+            parts.append(f"CAST({bits} AS BIGINT) AS g{i}")
+        return f"SELECT {', '.join(parts)} FROM {quote_name(name)}"
+
+
+def aggregate_call(tree: Tree, binder: Binder) -> Aggregate:
+    """One aggregate of a question, its arguments bound over single rows."""
+    function = str(tree.take("function_name")).lower()
+    args = tuple(binder.bind(arg) for arg in tree.arguments())
+    distinct = bool(tree.take("distinct"))
+    condition = tree.child("filter")
+    filter = None if condition is None else binder.bind(condition)
+    if filter is not None and filter.type.kind is not Kind.BOOLEAN:
+        assert condition is not None
+        raise condition.refuse("F-120", f"FILTER needs a condition; found {filter.type}.")
+    order = Tree(tree.take("order_bys"), tree.text)
+    orders = order.take("orders") or []
+    order.done()
+    ordered: tuple[Expr, bool] | None = None
+    if orders:
+        ordered = _within_group(tree, function, orders, binder)
+    tree.done()
+    return Aggregate(function, args, filter, distinct, ordered, tree.span)
+
+
+def _within_group(tree: Tree, function: str, orders: list[Json], binder: Binder) -> tuple[Expr, bool]:
+    if (
+        function not in ("quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc", "mode")
+        or len(orders) != 1
+    ):
+        raise tree.refuse("A-103", f"ORDER BY inside {display_name(function)} is not supported.")
+    order = Tree(orders[0], tree.text)
+    order.take("null_order")
+    expr = binder.bind(order.need_child("expression"))
+    order.done()
+    return expr, order.type == "DESCENDING"
+
+
+def contains_aggregate(tree: Tree) -> bool:
+    """Is there an aggregate (not inside a window's own call, not inside a subquery) below this node?"""
+    stack: list[Any] = [tree.data]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack.extend(item)
+        elif isinstance(item, dict):
+            if item.get("class") == "FUNCTION" and str(item.get("function_name")).lower() in AGGREGATES:
+                return True
+            if item.get("class") == "OPERATOR" and item.get("type") == "GROUPING_FUNCTION":
+                return True
+            if item.get("class") != "SUBQUERY":
+                stack.extend(item.values())
+    return False
+
+
+def _resolve(lowering: Lowering, key: Tree, items: list[Tree], relation: Relation) -> Tree:
+    """A GROUP BY entry as the expression it means: an ordinal, a column, else an alias of the SELECT list."""
+    if key.kind == "CONSTANT" and key.data["literal"]["kind"] == "INTEGER":
+        number = literal_of(Tree(key.data, key.text)).payload
+        assert isinstance(number, int)
+        if not 1 <= number <= len(items):
+            raise key.refuse("K-104", f"GROUP BY {number}: the SELECT list has {len(items)} columns.")
+        chosen = items[number - 1]
+        if contains_aggregate(chosen):
+            raise key.refuse("K-107", f"GROUP BY {number} is an aggregate.")
+        return chosen
+    if key.kind == "COLUMN_REF":
+        path = column_path(Tree(key.data, key.text))
+        try:
+            known = relation.scope.find(path) is not None
+        except LookupError:
+            known = True
+        if not known and len(path) == 1:
+            for item in items:
+                if item.alias.lower() == path[0].lower():
+                    if contains_aggregate(item):
+                        raise key.refuse("K-107", f"`{path[0]}` is an aggregate; it cannot be grouped by.")
+                    return item
+    return key

@@ -1,0 +1,459 @@
+"""From a parsed question to relations, measures and a finish: which layer each part of the SQL belongs to.
+
+Flow: `Lowering.question` is called by the session with the tree of `sql.parse`; gives a `Plan` or a refusal.
+One question decides the layer of every SELECT. Does its GROUP BY (PARTITION BY, DISTINCT) hold a total unit column?
+Then it is rows (`rows`). Does it aggregate protected rows otherwise? Then it is a measure (`grouped`). Is it over noisy
+tables? Then it is the finish (`finish`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
+from dither.catalog.schema import SchemaTable
+from dither.errors import QueryRefused
+from dither.plan import finish, grouped, nodes, rows, separable
+from dither.plan.keys import KeyLists
+from dither.plan.separable import Ids, PublicFacts, Relation
+from dither.sql.bind import Binder, call_of
+from dither.sql.expressions import Expr, columns_of, conjuncts
+from dither.sql.functions import casts, logic
+from dither.sql.names import NamedColumn, Scope
+from dither.sql.parse import Tree, parse
+from dither.sql.types import BOOLEAN, Kind, Type
+
+__all__ = ["Lowering"]
+
+
+Lowered = Relation | finish.FinishTree
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The CTEs in reach: name -> (tree of its SELECT, the environment it was written in)."""
+
+    ctes: Mapping[str, tuple[Tree, Environment | None]] = field(default_factory=dict)
+
+
+@dataclass
+class Lowering:
+    """One question on its way to a plan. Collects the measures as it meets them."""
+
+    catalog: Catalog
+    schemas: Mapping[str, SchemaTable]
+    """Folded table name -> what the engine says of it."""
+    facts: PublicFacts
+    key_lists: KeyLists
+    tau_of: Mapping[str, int]
+    """Folded table name -> rows kept per unit, for protected tables where it is known."""
+    now: dt.datetime
+    ids: Ids = field(default_factory=Ids)
+    measures: list[nodes.Measure] = field(default_factory=list)
+    recipes: dict[str, list[grouped.Recipe]] = field(default_factory=dict)
+    """Measure name -> how its aggregates come from its vectors."""
+    tables: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    def question(self, text: str) -> nodes.Plan:
+        """The plan of a question. Raises QueryRefused with a position; reads no protected row."""
+        try:
+            lowered = self.query(parse(text), Environment())
+            match lowered:
+                case finish.FinishTree(tree, columns, roles, with_ends):
+                    sql = finish.to_sql(tree)
+                    interval_sql = None if with_ends is None else finish.to_sql(with_ends)
+                case Relation():
+                    raise _raw_rows(lowered)
+        except QueryRefused as refusal:
+            raise refusal.located(text) from None
+        recipes = tuple((name, tuple(found)) for name, found in self.recipes.items())
+        return nodes.Plan(
+            text,
+            tuple(self.measures),
+            sql,
+            interval_sql,
+            roles,
+            columns,
+            recipes,
+            tuple(sorted(self.tables)),
+            tuple(dict.fromkeys(self.notes)),
+        )
+
+    def query(self, tree: Tree, environment: Environment, outer: Scope | None = None) -> Lowered:
+        """Any query: SELECT or set operation, with its CTEs."""
+        inner = self._with_ctes(tree, environment)
+        match tree.type:
+            case "SELECT_NODE":
+                return self.select(tree, inner, outer)
+            case "SET_OPERATION_NODE":
+                return self.set_operation(tree, inner)
+        raise tree.refuse("P-122", f"This kind of query ({tree.type.replace('_', ' ').lower()}) is not supported.")
+
+    def select(self, tree: Tree, environment: Environment, outer: Scope | None) -> Lowered:
+        if tree.take("sample") is not None:
+            raise tree.refuse("S-151", "Sampling is not supported.", hint="Ask of all rows; noise protects people.")
+        source = self.from_clause(tree.need_child("from_table"), environment)
+        if isinstance(source, finish.NoisySource):
+            return finish.over_noisy(tree, source)
+        relation, leftover = self.combine(source, tree, environment)
+        relation = self.where(relation, leftover, tree, environment, outer)
+        if rows.is_plain(tree):
+            return rows.select(self, tree, relation)
+        if not relation.protected:
+            raise tree.refuse(
+                "S-102",
+                "This SELECT counts only public rows.",
+                hint="Ask the database itself: public tables need no noise.",
+            )
+        keys = grouped.group_keys(self, tree, relation)
+        if keys.holds_unit(relation):
+            return rows.aggregate(self, tree, relation, keys)
+        return grouped.select(self, tree, relation, keys)
+
+    # FROM and WHERE ------------------------------------------------------------------------------------------------
+
+    def from_clause(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
+        """The relations a FROM names, comma and cross joins kept apart until WHERE says how they meet."""
+        match tree.type:
+            case "BASE_TABLE":
+                return self._base_table(tree, environment)
+            case "SUBQUERY":
+                return self._subquery(tree, environment)
+            case "JOIN":
+                return self._join(tree, environment)
+            case "EMPTY":
+                raise tree.refuse("S-103", "This SELECT reads no table.", hint="Name a table of the catalog in FROM.")
+        raise tree.refuse(
+            "P-123", f"This kind of table ({tree.type.replace('_', ' ').lower()}) is not supported in FROM."
+        )
+
+    def combine(
+        self, relations: list[Relation], tree: Tree, environment: Environment
+    ) -> tuple[Relation, tuple[Expr | Tree, ...]]:
+        """Join the relations of a comma-separated FROM by WHERE's equalities; gives what is left of WHERE as trees."""
+        where = tree.child("where_clause")
+        parts = _and_parts(where) if where is not None else []
+        if len(relations) == 1:
+            return relations[0], tuple(parts)
+        scope = Scope(tuple(column for relation in relations for column in relation.columns))
+        bound: list[Expr] = []
+        waiting: list[Expr | Tree] = []
+        for part in parts:
+            if _has_subquery(part):
+                waiting.append(part)
+            else:
+                bound += conjuncts(Binder(scope, now=self.now).bind(part))
+        joined, rest = relations[0], relations[1:]
+        span = tree.need_child("from_table").span
+        while rest:
+            chosen = next((r for r in rest if _linked(joined, r, bound)), None) or rest[0]
+            rest = [r for r in rest if r is not chosen]
+            within = joined.ids() | chosen.ids()
+            now = [part for part in bound if columns_of(part) <= within]
+            bound = [part for part in bound if part not in now]
+            condition = _and_all(now)
+            joined = separable.join(
+                joined, chosen, "inner" if condition else "cross", condition, self.ids, self.facts, span
+            )
+        return joined, (*bound, *waiting)
+
+    def where(
+        self,
+        relation: Relation,
+        parts: tuple[Expr | Tree, ...],
+        tree: Tree,
+        environment: Environment,
+        outer: Scope | None,
+    ) -> Relation:
+        """Apply the conditions one by one; those with subqueries change the relation itself."""
+        for part in parts:
+            if isinstance(part, Expr):
+                relation = separable.filter_rows(relation, part)
+                continue
+            relation = self.condition(relation, part, environment, outer)
+        return relation
+
+    def condition(self, relation: Relation, part: Tree, environment: Environment, outer: Scope | None) -> Relation:
+        from dither.plan import subqueries
+
+        found = subqueries.as_semi_join(self, relation, part, environment)
+        if found is not None:
+            return found
+        bound, relation = subqueries.bind(self, relation, part, environment)
+        if bound.type.kind is not Kind.BOOLEAN:
+            raise part.refuse("F-120", f"WHERE needs a condition; found {bound.type}.")
+        return separable.filter_rows(relation, bound)
+
+    def _with_ctes(self, tree: Tree, environment: Environment) -> Environment:
+        ctes = dict(environment.ctes)
+        for entry in (tree.take("cte_map") or {}).get("map", []):
+            cte = Tree({**entry["value"], "type": "CTE"}, tree.text)
+            body = Tree(cte.take("query_node"), tree.text)
+            cte.take("materialized")
+            if body.type == "RECURSIVE_CTE_NODE":
+                raise body.refuse("S-152", "Recursive queries are not supported.")
+            aliases = cte.take("aliases") or []
+            cte.done()
+            if aliases:
+                raise tree.refuse(
+                    "P-124", "Column names after a CTE's name are not supported.", hint="Name them inside it."
+                )
+            ctes[fold(entry["key"])] = (body, Environment(dict(ctes)))
+        return Environment(ctes)
+
+    def _base_table(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
+        name = str(tree.take("table_name"))
+        schema_name, catalog_name = str(tree.take("schema_name") or ""), str(tree.take("catalog_name") or "")
+        aliases = tree.take("column_name_alias") or []
+        if tree.take("sample") is not None:
+            raise tree.refuse("S-151", "Sampling is not supported.")
+        tree.done()
+        if aliases:
+            raise tree.refuse("P-124", "Column names after a table's name are not supported.")
+        cte = environment.ctes.get(fold(name)) if not schema_name else None
+        if cte is not None:
+            body, inner = cte
+            lowered = self.query(Tree(body.data, body.text), inner or Environment())
+            return self._as_source(lowered, tree.alias or name)
+        table = self.catalog.table(name)
+        if table is None or catalog_name or (schema_name and fold(schema_name) not in ("main", "public")):
+            raise tree.refuse(
+                "N-100",
+                f"There is no table `{name}` here.",
+                hint=f"Tables: {', '.join(t.name for t in self.catalog.tables.values())}.",
+                owner_hint="A table the catalog does not name is not visible.",
+            )
+        return [self.scan(table, tree).named(tree.alias or table.name)]
+
+    def scan(self, table: Table, tree: Tree) -> Relation:
+        key = fold(table.name)
+        schema = self.schemas[key]
+        self.tables.add(key)
+        if table.is_public:
+            return separable.public_scan(table, schema, self.ids)
+        unique = self._unit_is_unique(table)
+        tau = 1 if unique else self.tau_of.get(key)
+        if tau is None:
+            raise tree.refuse(
+                "B-110",
+                f"How many rows of `{table.name}` one {self.catalog.unit_name} may have is not known yet.",
+                hint=f"Ask the owner to declare max_rows_per_unit, or to run `dither tune {table.name}`.",
+            )
+        self._note_assertions(table)
+        return separable.scan(self.catalog, table, schema, self.ids, tau=tau, unique=unique)
+
+    def _unit_is_unique(self, table: Table) -> bool:
+        match table.unit:
+            case RowUnit():
+                return True
+            case ColumnUnit(column):
+                found = self.schemas[fold(table.name)].column(column)
+                return found is not None and found.unique
+            case _:
+                return False
+
+    def _note_assertions(self, table: Table) -> None:
+        if isinstance(table.unit, ReferenceUnit):
+            if table.unit.asserted:
+                self.notes.append(
+                    f"The owner asserts that {table.unit.table}.{table.unit.key} is unique; the guarantee rests on it."
+                )
+            target = self.catalog.table(table.unit.table)
+            if target is not None:
+                self._note_assertions(target)
+
+    def _subquery(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
+        body = Tree({**tree.take("subquery"), "type": "STATEMENT"}, tree.text)
+        node = body.need_child("node")
+        body.take("named_param_map")
+        body.done()
+        aliases = tree.take("column_name_alias") or []
+        tree.done()
+        if aliases:
+            raise tree.refuse(
+                "P-124", "Column names after a subquery's alias are not supported.", hint="Name them inside it."
+            )
+        return self._as_source(self.query(node, environment), tree.alias or "subquery")
+
+    def _as_source(self, lowered: Lowered, alias: str) -> list[Relation] | finish.NoisySource:
+        match lowered:
+            case Relation():
+                return [lowered.named(alias)]
+            case finish.FinishTree(tree):
+                return finish.as_table(tree, alias)
+
+    def _join(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
+        left = self.from_clause(tree.need_child("left"), environment)
+        right = self.from_clause(tree.need_child("right"), environment)
+        kind, reference = str(tree.take("join_type")).lower(), str(tree.take("ref_type"))
+        using = [str(name) for name in tree.take("using_columns") or []]
+        tree.take("is_implicit")
+        if isinstance(left, finish.NoisySource) or isinstance(right, finish.NoisySource):
+            if isinstance(left, finish.NoisySource) and isinstance(right, finish.NoisySource):
+                return finish.join_noisy(tree, left, right)
+            raise tree.refuse(
+                "S-114",
+                "This joins an aggregated table with rows of people.",
+                hint="Ask the two questions one after the other, or aggregate both before joining.",
+            )
+        if reference == "CROSS":
+            tree.done()
+            return [*left, *right]
+        if reference not in ("REGULAR", "NATURAL") or kind not in ("inner", "left", "right", "outer", "semi", "anti"):
+            raise tree.refuse("S-115", f"This kind of join ({reference.lower()} {kind}) is not supported.")
+        a, b = self._one(left, tree), self._one(right, tree)
+        on = tree.child("condition")
+        tree.done()
+        if reference == "NATURAL":
+            shared = {fold(column.name) for column in b.columns}
+            using = [column.name for column in a.columns if fold(column.name) in shared]
+        if using:
+            condition = self._using(a, b, using, tree)
+        elif on is not None:
+            condition = Binder(Scope((*a.columns, *b.columns)), now=self.now).bind(on)
+        else:
+            raise tree.refuse("S-116", "This join has no condition.")
+        if kind in ("semi", "anti"):
+            return [separable.semi_join(a, b, condition, anti=kind == "anti", span=tree.span)]
+        plan_kind: nodes.JoinKind = "full" if kind == "outer" else kind  # type: ignore[assignment]
+        joined = separable.join(a, b, plan_kind, condition, self.ids, self.facts, tree.span)
+        return [self._merge_using(joined, a, b, using, plan_kind, tree)]
+
+    def _one(self, relations: list[Relation], tree: Tree) -> Relation:
+        if len(relations) == 1:
+            return relations[0]
+        joined = relations[0]
+        for other in relations[1:]:
+            joined = separable.join(joined, other, "cross", None, self.ids, self.facts, tree.span)
+        return joined
+
+    def _using(self, left: Relation, right: Relation, names: list[str], tree: Tree) -> Expr:
+        parts = []
+        for name in names:
+            a, b = left.scope.resolve([name], tree.span).expr, right.scope.resolve([name], tree.span).expr
+            parts.append(logic.compare(call_of(tree, "USING", a, b), "="))
+        condition = _and_all(parts)
+        assert condition is not None
+        return condition
+
+    def _merge_using(
+        self, joined: Relation, left: Relation, right: Relation, names: list[str], kind: nodes.JoinKind, tree: Tree
+    ) -> Relation:
+        """USING and NATURAL show each shared column once; the other is reachable by its table's name."""
+        if not names:
+            return joined
+        folded = {fold(name) for name in names}
+        columns: list[NamedColumn] = []
+        sides = [(column, True) for column in joined.columns[: len(left.columns)]]
+        sides += [(column, False) for column in joined.columns[len(left.columns) :]]
+        for column, is_left in sides:
+            if fold(column.name) not in folded:
+                columns.append(column)
+                continue
+            shown_left = kind != "right"
+            columns.append(replace(column, hidden=is_left != shown_left))
+            if kind == "full" and is_left:
+                other = next(c for c, l in sides if not l and fold(c.name) == fold(column.name))
+                merged = logic.coalesce(call_of(tree, "USING", column.expr, other.expr))
+                columns[-1] = replace(column, hidden=True)
+                columns.append(NamedColumn("", column.name, merged))
+        if kind == "full":
+            columns = [replace(c, hidden=True) if fold(c.name) in folded and c.qualifier else c for c in columns]
+        return replace(joined, columns=tuple(columns))
+
+    # Set operations ------------------------------------------------------------------------------------------------
+
+    def set_operation(self, tree: Tree, environment: Environment) -> Lowered:
+        kind, keep_all = str(tree.take("setop_type")).lower(), bool(tree.take("setop_all"))
+        children = tree.children("children")
+        if not children:
+            children = [tree.need_child("left"), tree.need_child("right")]
+        lowered = [self.query(child, environment) for child in children]
+        noisy = [part for part in lowered if isinstance(part, finish.FinishTree)]
+        if len(noisy) == len(lowered):
+            return finish.set_operation(tree, noisy)
+        relations = [part for part in lowered if isinstance(part, Relation)]
+        if len(relations) != len(lowered):
+            raise tree.refuse("S-142", "This combines an aggregated table with rows of people.")
+        if tree.children("modifiers"):
+            raise tree.refuse(
+                "S-153", "ORDER BY and LIMIT cut rows by storage order here.", hint="Use them after aggregating."
+            )
+        tree.done()
+        types = self._aligned(relations, tree)
+        if kind == "union" and keep_all:
+            return separable.union_all(relations, self.ids, tree.span, types)
+        if kind not in ("union", "except", "intersect") or keep_all:
+            raise tree.refuse(
+                "S-143", f"{kind.upper()}{' ALL' if keep_all else ''} is not supported on rows of people."
+            )
+        result = relations[0]
+        if kind == "union":
+            return separable.set_operation(kind, relations, self.ids, tree.span, types)
+        for other in relations[1:]:
+            pair = [result, other]
+            result = separable.set_operation(kind, pair, self.ids, tree.span, self._aligned(pair, tree))
+        return result
+
+    def _aligned(self, relations: list[Relation], tree: Tree) -> list[tuple[Type, list[Expr]]]:
+        widths = {len(relation.columns) for relation in relations}
+        if len(widths) > 1:
+            raise tree.refuse("P-125", "The SELECTs combined here have different numbers of columns.")
+        aligned: list[tuple[Type, list[Expr]]] = []
+        for position in range(widths.pop()):
+            exprs = tuple(relation.columns[position].expr for relation in relations)
+            same = len({expr.type for expr in exprs}) == 1
+            cast = exprs if same else casts.unify(call_of(tree, "UNION", *exprs), exprs)
+            aligned.append((cast[0].type, list(cast)))
+        return aligned
+
+
+def _and_parts(tree: Tree) -> list[Tree]:
+    """The parts of a top-level AND, as trees."""
+    if tree.kind == "CONJUNCTION" and tree.type == "CONJUNCTION_AND":
+        children = tree.children("children")
+        tree.done()
+        return [part for child in children for part in _and_parts(child)]
+    return [tree]
+
+
+def _and_all(parts: list[Expr]) -> Expr | None:
+    if not parts:
+        return None
+    result = parts[0]
+    for part in parts[1:]:
+        result = Expr("and", BOOLEAN, (result, part), nullable=result.nullable or part.nullable)
+    return result
+
+
+def _has_subquery(tree: Tree) -> bool:
+    stack: list[object] = [tree.data]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            if item.get("class") == "SUBQUERY":
+                return True
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return False
+
+
+def _linked(left: Relation, right: Relation, parts: list[Expr]) -> bool:
+    """May these two be joined now? Two protected ones need a unit equality among the conditions."""
+    if left.protected and right.protected:
+        return separable._unit_pairs(left, right, tuple(parts))
+    a, b = left.ids(), right.ids()
+    return any(columns_of(part) & a and columns_of(part) & b and columns_of(part) <= a | b for part in parts)
+
+
+def _raw_rows(relation: Relation) -> QueryRefused:
+    return QueryRefused(
+        "This asks for rows of people; Dither answers with aggregates.",
+        code="S-100",
+        hint='Write COUNT, SUM, AVG, ... with or without GROUP BY. To see what rows look like: dither try "SELECT ..." '
+        "runs on invented people.",
+    )

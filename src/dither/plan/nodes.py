@@ -1,0 +1,299 @@
+"""The plan of a question: rows below, measured vectors in the middle, the finish above. Immutable nodes.
+
+Flow: `lower` builds these, `truncate`, `keys`, `price` and `fingerprint` read them, `engines.emit` prints the rows and
+the measures, `answer.finish` runs the finish.
+
+Every column a node gives out has an id that is unique in the plan (`s0_3`, `p4`), so joins need no renaming.
+Every protected node gives out its unit under the id `unit`, which is never NULL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from dither.sql.expressions import Expr
+
+__all__ = [
+    "AggregateCall",
+    "Distinct",
+    "Filter",
+    "Join",
+    "Key",
+    "Measure",
+    "Output",
+    "Plan",
+    "Project",
+    "PublicScan",
+    "Rows",
+    "Scan",
+    "ScanColumn",
+    "SemiJoin",
+    "SetOperation",
+    "UnionAll",
+    "UnitAggregate",
+    "UnitWindow",
+    "Vector",
+    "WindowCall",
+    "inputs_of",
+    "scans_of",
+    "walk_rows",
+]
+
+
+@dataclass(frozen=True)
+class ScanColumn:
+    id: str
+    name: str
+    """As the source spells it."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The rows of one protected table whose unit resolves, cut to `tau` per unit; columns are raw, not yet enforced."""
+
+    table: str
+    """Folded catalog name."""
+    columns: tuple[ScanColumn, ...]
+    unit: str
+    tau: int
+    truncated: bool
+    """False where at most tau rows per unit is enforced by the engine, or the row is the unit."""
+
+
+@dataclass(frozen=True)
+class PublicScan:
+    table: str
+    columns: tuple[ScanColumn, ...]
+
+
+@dataclass(frozen=True)
+class Filter:
+    input: Rows
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class Output:
+    id: str
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Project:
+    input: Rows
+    outputs: tuple[Output, ...]
+
+
+JoinKind = Literal["inner", "left", "right", "full", "cross"]
+
+
+@dataclass(frozen=True)
+class Join:
+    left: Rows
+    right: Rows
+    kind: JoinKind
+    condition: Expr | None
+    unit: Output | None = None
+    """A full join of two protected sides gives a new unit: COALESCE of both."""
+
+
+@dataclass(frozen=True)
+class SemiJoin:
+    """Rows of `left` for which some row of `right` meets the condition (or, `anti`, none does)."""
+
+    left: Rows
+    right: Rows
+    anti: bool
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate within one unit. SUM and AVG of doubles run on an integer grid of `step`."""
+
+    function: str
+    arg: Expr | None
+    filter: Expr | None = None
+    distinct: bool = False
+    second: Expr | None = None
+    step: Fraction | None = None
+    result: Expr | None = None
+    """The column it becomes: the range it is kept within."""
+
+
+@dataclass(frozen=True)
+class UnitAggregate:
+    """GROUP BY keys that hold the unit."""
+
+    input: Rows
+    keys: tuple[Output, ...]
+    aggregates: tuple[tuple[str, AggregateCall], ...]
+    having: Expr | None = None
+
+
+@dataclass(frozen=True)
+class WindowCall:
+    function: str
+    args: tuple[Expr, ...]
+    partition: tuple[Expr, ...]
+    order: tuple[tuple[Expr, str, str], ...]
+    """(expression, ASC | DESC, NULLS FIRST | NULLS LAST)"""
+    frame: str
+    """SQL text of the frame, made of constants; '' where none."""
+    filter: Expr | None = None
+    total_order: bool = True
+    """True: order is completed by all columns of the input, so that ties cannot fall by storage order."""
+
+
+@dataclass(frozen=True)
+class UnitWindow:
+    """Window functions whose partitions hold the unit: adds columns, keeps rows."""
+
+    input: Rows
+    windows: tuple[tuple[str, WindowCall], ...]
+    tie_break: tuple[str, ...]
+    """Ids of the input's columns, in order."""
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Each different row once, the unit being one of its columns."""
+
+    input: Rows
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class UnionAll:
+    inputs: tuple[Rows, ...]
+    branches: tuple[tuple[Expr, ...], ...]
+    """Per input: the expressions that feed `outputs`, in order."""
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetOperation:
+    """EXCEPT or INTERSECT (of distinct rows), the unit being one of the columns."""
+
+    kind: Literal["except", "intersect"]
+    inputs: tuple[Rows, Rows]
+    branches: tuple[tuple[Expr, ...], tuple[Expr, ...]]
+    outputs: tuple[str, ...]
+
+
+Rows = (
+    Scan
+    | PublicScan
+    | Filter
+    | Project
+    | Join
+    | SemiJoin
+    | UnitAggregate
+    | UnitWindow
+    | Distinct
+    | UnionAll
+    | SetOperation
+)
+
+
+VectorKind = Literal["rows", "sum", "distinct", "histogram"]
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One integer per key: what is counted or summed, and how far one unit can move it.
+
+    rows       how many rows pass `filter` (and, with `expr`, have it not NULL)
+    distinct   how many different values of expr there are
+    sum        of clamp(expr, lo, hi) rounded to the grid of `step`, minus `center` where expr is not NULL
+    histogram  per grid cell of expr: how many rows; cells are an extra key, nonlinear aggregates read them
+    """
+
+    kind: VectorKind
+    expr: Expr | None = None
+    filter: Expr | None = None
+    lo: int = 0
+    hi: int = 1
+    """Ends of one row's contribution, in steps, after centring."""
+    step: Fraction = Fraction(1)
+    center: int = 0
+    """In steps; subtracted from each contribution."""
+    distinct: bool = False
+    """Each value counts once per unit and key: the input is made distinct first."""
+
+    @property
+    def largest(self) -> int:
+        """The most one row moves the vector when it comes or goes."""
+        return max(abs(self.lo), abs(self.hi))
+
+    @property
+    def spread(self) -> int:
+        """The most one row moves it when its values are replaced or it comes or goes."""
+        return max(0, self.hi) - min(0, self.lo)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A group expression. `values` (public): the key's part of the list of all groups is known without the data."""
+
+    id: str
+    expr: Expr
+    name: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The seam: what is taken from private rows. One grouping, its key columns, and the vectors over them."""
+
+    name: str
+    input: Rows
+    tau: int
+    keys: tuple[Key, ...]
+    domain: Any
+    """`keys.Domain` of all public groups, or None where the groups themselves are private."""
+    vectors: tuple[Vector, ...]
+    min_units_per_key: int = 1
+
+    @property
+    def has_private_keys(self) -> bool:
+        return bool(self.keys) and self.domain is None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole question. `columns` names the answer; `finish` is the checked tree over noisy tables."""
+
+    text: str
+    measures: tuple[Measure, ...]
+    finish_sql: str
+    interval_sql: str | None
+    """The finish with the interval ends of direct aggregates beside it; None where rows could not be matched."""
+    roles: tuple[str, ...]
+    """Per answer column: `key`, `aggregate`, or `derived`."""
+    columns: tuple[str, ...]
+    aggregates: tuple[Any, ...]
+    tables: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def inputs_of(node: Rows) -> tuple[Rows, ...]:
+    match node:
+        case Scan() | PublicScan():
+            return ()
+        case Filter() | Project() | UnitAggregate() | UnitWindow() | Distinct():
+            return (node.input,)
+        case Join() | SemiJoin():
+            return (node.left, node.right)
+        case UnionAll() | SetOperation():
+            return tuple(node.inputs)
+
+
+def walk_rows(node: Rows) -> list[Rows]:
+    """The node and all below it, parents first."""
+    return [node, *(below for child in inputs_of(node) for below in walk_rows(child))]
+
+
+def scans_of(node: Rows) -> list[Scan]:
+    return [below for below in walk_rows(node) if isinstance(below, Scan)]

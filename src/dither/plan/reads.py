@@ -1,0 +1,84 @@
+"""How a stored column becomes an expression that keeps the catalog's promise.
+
+Flow: scans call `read_column` for each visible column; `sql.printing` prints the guard.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from dither.catalog.model import Column, DomainValue
+from dither.sql.expressions import Expr, make_column
+from dither.sql.functions.casts import DBL_MAX
+from dither.sql.functions.registry import STORED_TEXT
+from dither.sql.types import (
+    BOOLEAN,
+    DATE_RANGE,
+    INT64,
+    TIMESTAMP_RANGE,
+    Bound,
+    Kind,
+    Type,
+    days_of,
+    decimal_limit,
+    microseconds_of,
+)
+
+__all__ = ["read_column"]
+
+
+def read_column(column: Column, engine_type: str, identifier: str) -> Expr:
+    """The column clamped to its bounds, or NULL outside its values: never anything else, whatever is stored."""
+    type = _type_of(column, engine_type)
+    lo, hi = _range_of(column, type)
+    length = 0
+    if type.kind is Kind.TEXT:
+        length = max((len(str(value)) for value in column.values), default=0) if column.values else STORED_TEXT
+    raw = make_column(identifier, type, nullable=True, lo=lo, hi=hi, length=length)
+    return Expr("read", type, (raw,), payload=(column, engine_type.upper()), nullable=True, lo=lo, hi=hi, length=length)
+
+
+def _type_of(column: Column, engine_type: str) -> Type:
+    if column.type == "boolean":
+        return BOOLEAN
+    if column.type == "decimal":
+        stored = re.fullmatch(r"(?:DECIMAL|NUMERIC)\((\d+),\s*(\d+)\)", engine_type.upper())
+        return Type(Kind.DECIMAL, column.scale if column.scale is not None else int(stored[2]) if stored else 0)
+    return Type(Kind(column.type))
+
+
+def _range_of(column: Column, type: Type) -> tuple[Bound | None, Bound | None]:
+    if not type.has_range:
+        return None, None
+    ends: tuple[DomainValue, DomainValue] | None = column.bounds
+    if ends is None and column.values:
+        ends = (min(column.values), max(column.values))
+    if ends is not None:
+        return _in_units(ends[0], type), _in_units(ends[1], type)
+    match type.kind:
+        case Kind.INTEGER:
+            return INT64
+        case Kind.DECIMAL:
+            limit = decimal_limit(type.scale)
+            return -limit, limit
+        case Kind.DATE:
+            return DATE_RANGE
+        case Kind.TIMESTAMP:
+            return TIMESTAMP_RANGE
+        case _:
+            return -DBL_MAX, DBL_MAX
+
+
+def _in_units(value: object, type: Type) -> Bound:
+    match type.kind:
+        case Kind.DATE:
+            return days_of(value)  # type: ignore[arg-type]
+        case Kind.TIMESTAMP:
+            return microseconds_of(value)  # type: ignore[arg-type]
+        case Kind.DOUBLE:
+            return float(value)  # type: ignore[arg-type]
+        case Kind.DECIMAL:
+            return Fraction(value)  # type: ignore[call-overload,no-any-return]
+        case _:
+            return int(value)  # type: ignore[call-overload,no-any-return]

@@ -1,0 +1,299 @@
+"""How each SQL aggregate comes from integer vectors: what is measured, and what is computed from the noisy numbers.
+
+Flow: `grouped` collects a SELECT's aggregates; `compile_aggregates` gives the distinct vectors they need (equal ones
+once) and one recipe per aggregate; `answer.evaluate` runs the recipes on noisy vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Literal
+
+from dither.errors import QueryRefused, Span
+from dither.plan import nodes
+from dither.plan.separable import Relation
+from dither.sql.bind import display_name
+from dither.sql.expressions import Expr, literal
+from dither.sql.functions import arithmetic, logic
+from dither.sql.functions.casts import as_double
+from dither.sql.functions.registry import Call
+from dither.sql.types import BOOLEAN, INTEGER, Kind, Type, magnitude
+
+__all__ = ["Aggregate", "Grid", "Recipe", "RecipeKind", "compile_aggregates", "grid_of"]
+
+RecipeKind = Literal[
+    "count", "sum", "mean", "sum_from_mean", "var_pop", "var_samp", "stddev_pop", "stddev_samp",
+    "covar_pop", "covar_samp", "corr", "bool_or", "bool_and", "quantile",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate as asked. Two that compare equal are measured once."""
+
+    function: str
+    args: tuple[Expr, ...]
+    filter: Expr | None = None
+    distinct: bool = False
+    ordered: tuple[Expr, bool] | None = None
+    """WITHIN GROUP (ORDER BY expression [DESC])."""
+    span: Span | None = field(default=None, compare=False)
+
+    def refuse(
+        self, code: str, message: str, *, hint: str | None = None, owner_hint: str | None = None
+    ) -> QueryRefused:
+        return QueryRefused(message, code=code, span=self.span, hint=hint, owner_hint=owner_hint)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The column `id` of a noisy table, computed from the measure's vectors at these positions."""
+
+    id: str
+    kind: RecipeKind
+    vectors: tuple[int, ...]
+    center: Fraction = Fraction(0)
+    """Of a centred sum, in the unit of the data; of the second variable for covariances."""
+    other_center: Fraction = Fraction(0)
+    whole: bool = False
+    """True where the answer is an integer."""
+    limits: tuple[float, float] | None = None
+    """Ends the true value cannot leave; means are kept within them."""
+    quantile: Fraction = Fraction(0)
+    type: Type = INTEGER
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values as integers: round(value / step) - center, within [lo, hi]."""
+
+    step: Fraction
+    center: int
+    lo: int
+    hi: int
+
+
+# A contribution has at most this many steps, so that two billion of the largest fit a 64-bit sum.
+LARGEST_CONTRIBUTION = 2**31
+
+
+def grid_of(expr: Expr, *, centered: bool) -> Grid:
+    """The grid of a bounded numeric expression. Integers keep step 1 while they fit; others get 2^k with 30 bits of
+    resolution, so that rounding is far below any noise. Proof: docs/proofs/mechanisms/grid-sums.md."""
+    assert expr.lo is not None and expr.hi is not None
+    largest = max(abs(Fraction(expr.lo)), abs(Fraction(expr.hi)), Fraction(1, 2**40))
+    if expr.type.kind is Kind.INTEGER:
+        step = Fraction(1)
+        while largest / step > LARGEST_CONTRIBUTION:
+            step *= 2
+    else:
+        step = Fraction(2) ** (math.ceil(math.log2(largest)) - 31)
+        while largest / step > LARGEST_CONTRIBUTION:
+            step *= 2
+    middle = (Fraction(expr.lo) + Fraction(expr.hi)) / 2 if centered else Fraction(0)
+    center = round(middle / step)
+    return Grid(step, center, _to_step(expr, expr.lo, step, center), _to_step(expr, expr.hi, step, center))
+
+
+def _to_step(expr: Expr, value: int | float | Fraction, step: Fraction, center: int) -> int:
+    """The end point exactly as the engine will compute it: in integers for integers, else in doubles."""
+    if expr.type.kind is Kind.INTEGER:
+        return math.floor(Fraction(value) / step + Fraction(1, 2)) - center
+    return math.floor(float(value) * float(1 / step) + (0.5 - center))
+
+
+def compile_aggregates(
+    aggregates: list[Aggregate], relation: Relation
+) -> tuple[tuple[nodes.Vector, ...], list[Recipe]]:
+    """The vectors of one measure and a recipe for each aggregate, in order."""
+    compiler = _Compiler(relation)
+    # Means first: a SUM beside an AVG of the same expression is derived from its two vectors.
+    order = sorted(range(len(aggregates)), key=lambda i: _RANK.get(aggregates[i].function, 1))
+    recipes = {i: compiler.compile(f"a{i}", aggregates[i]) for i in order}
+    return tuple(compiler.vectors), [recipes[i] for i in range(len(aggregates))]
+
+
+_RANK = {"avg": 0, "mean": 0, "sum": 2}
+_ALIASES = {
+    "mean": "avg", "variance": "var_samp", "stddev": "stddev_samp", "countif": "count_if", "sum_no_overflow": "sum",
+    "fsum": "sum", "kahan_sum": "sum", "sumkahan": "sum", "favg": "avg",
+}  # fmt: skip
+MOMENTS = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+COVARIANCES = ("covar_pop", "covar_samp", "corr")
+
+
+class _Compiler:
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+        self.vectors: list[nodes.Vector] = []
+
+    def compile(self, id: str, aggregate: Aggregate) -> Recipe:
+        function = _ALIASES.get(aggregate.function, aggregate.function)
+        if aggregate.ordered is not None:
+            raise aggregate.refuse("A-104", f"{display_name(function)} is not supported yet.")
+        match function:
+            case "count_star":
+                self._need_args(aggregate, 0)
+                return self._count(id, aggregate, None)
+            case "count" if not aggregate.distinct:
+                self._need_args(aggregate, 1)
+                return self._count(id, aggregate, aggregate.args[0])
+            case "count_if" | "bool_or" | "bool_and" if not aggregate.distinct:
+                return self._count_where(id, aggregate, function)
+            case "sum" | "avg" if not aggregate.distinct:
+                self._need_args(aggregate, 1)
+                if function == "sum" and aggregate.args[0].type.kind is Kind.BOOLEAN:
+                    return self._count_where(id, aggregate, "count_if")
+                return self._sum(id, aggregate) if function == "sum" else self._mean(id, aggregate)
+            case "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp" if not aggregate.distinct:
+                self._need_args(aggregate, 1)
+                return self._moments(id, aggregate, function)
+            case "covar_pop" | "covar_samp" | "corr" if not aggregate.distinct:
+                self._need_args(aggregate, 2)
+                return self._covariance(id, aggregate, function)
+        distinct = " with DISTINCT" if aggregate.distinct else ""
+        raise aggregate.refuse(
+            "A-104",
+            f"{display_name(aggregate.function)}{distinct} is not among the aggregates Dither can protect.",
+            hint="COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR, CORR are; see docs/reference/aggregates.md.",
+        )
+
+    def _add(self, vector: nodes.Vector) -> int:
+        if vector not in self.vectors:
+            self.vectors.append(vector)
+        return self.vectors.index(vector)
+
+    def _count(self, id: str, aggregate: Aggregate, expr: Expr | None) -> Recipe:
+        counted = expr if expr is not None and expr.nullable else None
+        position = self._add(nodes.Vector("rows", counted, aggregate.filter))
+        return Recipe(id, "count", (position,), whole=True)
+
+    def _count_where(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
+        self._need_args(aggregate, 1)
+        condition = aggregate.args[0]
+        if condition.type.kind is not Kind.BOOLEAN:
+            raise aggregate.refuse(
+                "F-120", f"{display_name(aggregate.function)} needs a condition; found {condition.type}."
+            )
+        if function == "bool_and":
+            condition = Expr(logic.NOT, BOOLEAN, (condition,), nullable=condition.nullable)
+        position = self._add(nodes.Vector("rows", None, _both(aggregate.filter, condition)))
+        kind: RecipeKind = "count" if function == "count_if" else "bool_or" if function == "bool_or" else "bool_and"
+        return Recipe(id, kind, (position,), whole=kind == "count", type=INTEGER if kind == "count" else BOOLEAN)
+
+    def _sum(self, id: str, aggregate: Aggregate) -> Recipe:
+        expr = self._bounded(aggregate, aggregate.args[0])
+        plain, centered = grid_of(expr, centered=False), grid_of(expr, centered=True)
+        whole = expr.type.kind is Kind.INTEGER and plain.step == 1
+        count = nodes.Vector("rows", expr if expr.nullable else None, aggregate.filter)
+        # n and the centred sum give SUM with variance r² + c² in place of m², when both are measured anyway.
+        radius = max(abs(centered.lo), abs(centered.hi))
+        if count in self.vectors and radius**2 + centered.center**2 < max(abs(plain.lo), abs(plain.hi)) ** 2:
+            positions = (self._add(count), self._add(_sum_vector(expr, aggregate.filter, centered)))
+            return Recipe(id, "sum_from_mean", positions, center=centered.center * centered.step, whole=whole)
+        position = self._add(_sum_vector(expr, aggregate.filter, plain))
+        return Recipe(id, "sum", (position,), whole=whole)
+
+    def _mean(self, id: str, aggregate: Aggregate) -> Recipe:
+        expr = self._bounded(aggregate, aggregate.args[0])
+        grid = grid_of(expr, centered=True)
+        count = self._add(nodes.Vector("rows", expr if expr.nullable else None, aggregate.filter))
+        total = self._add(_sum_vector(expr, aggregate.filter, grid))
+        return Recipe(id, "mean", (count, total), center=grid.center * grid.step, limits=_limits(expr))
+
+    def _moments(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
+        mean = self._mean(id, aggregate)
+        expr = self._bounded(aggregate, aggregate.args[0])
+        square = self._add(_sum_vector(_product(expr, expr, mean.center, mean.center), aggregate.filter, None))
+        assert function in MOMENTS
+        half = (Fraction(expr.hi or 0) - Fraction(expr.lo or 0)) / 2
+        most = float(half**2) if function.startswith("var") else float(half)
+        return Recipe(id, function, (*mean.vectors, square), center=mean.center, limits=(0.0, most))  # type: ignore[arg-type]
+
+    def _covariance(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
+        left, right = (self._bounded(aggregate, arg) for arg in aggregate.args)
+        both = _both(aggregate.filter, _not_null(left), _not_null(right))
+        grids = grid_of(left, centered=True), grid_of(right, centered=True)
+        centers = tuple(grid.center * grid.step for grid in grids)
+        positions = [self._add(nodes.Vector("rows", None, both))]
+        positions += [self._add(_sum_vector(e, both, g)) for e, g in zip((left, right), grids, strict=True)]
+        positions.append(self._add(_sum_vector(_product(left, right, *centers), both, None)))
+        if function == "corr":
+            for expr, center in zip((left, right), centers, strict=True):
+                positions.append(self._add(_sum_vector(_product(expr, expr, center, center), both, None)))
+        limits = (-1.0, 1.0) if function == "corr" else None
+        return Recipe(id, function, tuple(positions), center=centers[0], other_center=centers[1], limits=limits)  # type: ignore[arg-type]
+
+    def _need_args(self, aggregate: Aggregate, count: int) -> None:
+        if len(aggregate.args) != count:
+            name = display_name(aggregate.function)
+            raise aggregate.refuse("F-110", f"{name} takes {count} arguments; found {len(aggregate.args)}.")
+
+    def _bounded(self, aggregate: Aggregate, expr: Expr) -> Expr:
+        """The expression, when it is a number within bounds one person's row cannot leave."""
+        name = display_name(aggregate.function)
+        if not expr.type.is_numeric:
+            raise aggregate.refuse("F-120", f"{name} needs numbers; found {expr.type}.")
+        assert expr.lo is not None and expr.hi is not None
+        if magnitude(expr.lo, expr.hi) > LARGEST_BOUND[expr.type.kind]:
+            column = next((str(e.payload[0].name) for e in _reads(expr)), None)  # type: ignore[index,union-attr]
+            named = f" on `{column}`" if column else ""
+            example = f"{name}(LEAST(GREATEST({column or 'x'}, 0), 500))"
+            raise aggregate.refuse(
+                "B-104",
+                f"{name} needs bounds{named}; the catalog has none.",
+                hint=f"Write {example} with limits you choose, or ask the owner to declare bounds.",
+                owner_hint=f"Declare `bounds = [0, 500]`{named}, or write {example}.",
+            )
+        return expr
+
+
+# Beyond these an expression counts as unbounded: its range is what its type holds, not what anyone declared.
+LARGEST_BOUND: dict[Kind, int | float | Fraction] = {
+    Kind.INTEGER: 2**62,
+    Kind.DOUBLE: 1e150,
+    Kind.DECIMAL: Fraction(10) ** 30,
+}
+
+
+def _reads(expr: Expr) -> list[Expr]:
+    from dither.sql.expressions import walk
+
+    return [node for node in walk(expr) if node.op == "read"]
+
+
+def _sum_vector(expr: Expr, filter: Expr | None, grid: Grid | None) -> nodes.Vector:
+    grid = grid or grid_of(expr, centered=False)
+    return nodes.Vector("sum", expr, filter, grid.lo, grid.hi, grid.step, grid.center)
+
+
+def _product(left: Expr, right: Expr, left_center: Fraction, right_center: Fraction) -> Expr:
+    """(left - its centre) * (right - its centre), in doubles; a square where both are the same."""
+    name = Call("*", (), None, ())
+    parts = []
+    for expr, center in ((left, left_center), (right, right_center)):
+        args = (as_double(expr), literal(float(center)))
+        parts.append(arithmetic.subtract(replace(name, args=args, arg_spans=(None, None))))
+    product = arithmetic.multiply(replace(name, args=tuple(parts), arg_spans=(None, None)))
+    return replace(product, lo=0.0) if left == right else product
+
+
+def _both(*conditions: Expr | None) -> Expr | None:
+    present = [condition for condition in conditions if condition is not None]
+    if not present:
+        return None
+    result = present[0]
+    for condition in present[1:]:
+        result = Expr(logic.AND, BOOLEAN, (result, condition), nullable=result.nullable or condition.nullable)
+    return result
+
+
+def _not_null(expr: Expr) -> Expr | None:
+    return Expr(logic.IS_NOT_NULL, BOOLEAN, (expr,), nullable=False) if expr.nullable else None
+
+
+def _limits(expr: Expr) -> tuple[float, float]:
+    assert expr.lo is not None and expr.hi is not None
+    return float(expr.lo), float(expr.hi)

@@ -1,0 +1,89 @@
+"""A SELECT over rows that stays rows: projection, DISTINCT, windows and GROUP BY within one unit.
+
+Flow: `lower.select` calls `select` for SELECTs without aggregates and `aggregate` for those grouped by the unit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dither.plan import finish, grouped, separable, unit_rows
+from dither.plan.separable import Relation
+from dither.sql.expressions import Expr, conjuncts
+from dither.sql.parse import Tree
+
+if TYPE_CHECKING:
+    from dither.plan.lower import Lowering
+
+__all__ = ["aggregate", "is_plain", "select"]
+
+
+def is_plain(tree: Tree) -> bool:
+    """No aggregate and no GROUP BY: each row in gives at most one row out."""
+    if tree.data.get("group_expressions") or tree.data.get("aggregate_handling") != "STANDARD_HANDLING":
+        return False
+    items = [Tree(item, tree.text) for item in tree.data.get("select_list") or []]
+    having = tree.data.get("having")
+    return having is None and not any(grouped.contains_aggregate(item) for item in items)
+
+
+def select(lowering: Lowering, tree: Tree, relation: Relation) -> Relation:
+    """SELECT expressions FROM rows, with windows within the unit, QUALIFY and DISTINCT."""
+    for field in ("cte_map", "aggregate_handling", "group_sets", "group_expressions"):
+        tree.take(field)
+    wants_distinct = _modifiers(tree)
+    binder = unit_rows.WindowBinder(lowering, relation)
+    outputs: list[tuple[str, Expr]] = []
+    for item in tree.children("select_list"):
+        if item.kind == "STAR":
+            outputs += _star(item, binder.relation)
+        else:
+            outputs.append((finish.item_name(item), binder.bind(item)))
+    qualify = tree.child("qualify")
+    conditions = () if qualify is None else conjuncts(binder.bind(qualify))
+    tree.done()
+    for condition in conditions:
+        binder.relation = separable.filter_rows(binder.relation, condition)
+    projected = separable.project(binder.relation, outputs, lowering.ids)
+    return separable.distinct(projected, tree.span) if wants_distinct else projected
+
+
+def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.GroupKeys) -> Relation:
+    """SELECT ... GROUP BY unit, ...: one row per unit (and other keys), which is a relation like any other."""
+    if len(keys.sets) > 1:
+        raise tree.refuse("S-131", "Grouping sets within one unit are not supported.")
+    return unit_rows.aggregate(lowering, tree, relation, keys)
+
+
+def _modifiers(tree: Tree) -> bool:
+    """DISTINCT or nothing: an order of rows means nothing here, and a limit would cut by it."""
+    wants_distinct = False
+    for modifier in tree.children("modifiers"):
+        match modifier.type:
+            case "DISTINCT_MODIFIER" if not modifier.take("distinct_on_targets"):
+                wants_distinct = True
+            case "ORDER_MODIFIER":
+                modifier.take("orders")
+            case "LIMIT_MODIFIER":
+                raise tree.refuse(
+                    "S-153",
+                    "LIMIT picks rows by storage order, which depends on everybody's rows.",
+                    hint="Use LIMIT after aggregating, or ROW_NUMBER() OVER (PARTITION BY unit ORDER BY ...).",
+                )
+            case _:
+                raise tree.refuse("S-154", "DISTINCT ON is not supported.", hint="Use GROUP BY.")
+        modifier.done()
+    return wants_distinct
+
+
+def _star(item: Tree, relation: Relation) -> list[tuple[str, Expr]]:
+    """`*` and `table.*`: all visible columns."""
+    qualifier = str(item.take("relation_name") or "")
+    excluded = {str(name).lower() for name in item.take("exclude_list") or []}
+    item.done()
+    found = [
+        (column.name, column.expr)
+        for column in relation.columns
+        if not column.hidden and (not qualifier or column.qualifier.lower() == qualifier.lower())
+    ]
+    return [(name, expr) for name, expr in found if name.lower() not in excluded]

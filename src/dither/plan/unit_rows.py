@@ -1,0 +1,290 @@
+"""Aggregates and windows within one unit: they make rows of rows, and everything about them depends on that unit alone.
+
+Flow: `rows` calls these. Float sums run on an integer grid, and every order is completed by all columns, so that
+neither the order of rows nor anybody else's rows can change a bit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dither.plan import finish, grouped, nodes, separable
+from dither.plan.recipes import Aggregate, grid_of
+from dither.plan.separable import Relation
+from dither.sql.bind import AGGREGATES, Binder, display_name
+from dither.sql.expressions import Expr, make_column
+from dither.sql.parse import Tree
+from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Bound, Kind, Type, magnitude
+
+if TYPE_CHECKING:
+    from dither.plan.lower import Lowering
+
+__all__ = ["WindowBinder", "aggregate"]
+
+RANKINGS = ("row_number", "rank", "dense_rank", "ntile")
+SHIFTS = ("lag", "lead", "first_value", "last_value")
+SIMPLE = {
+    "count": "count", "count_star": "count_star", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max",
+    "bool_and": "bool_and", "bool_or": "bool_or", "count_if": "count_if", "countif": "count_if",
+}  # fmt: skip
+
+
+def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.GroupKeys) -> Relation:
+    """SELECT ... FROM rows GROUP BY unit, ...: one row per unit and value of the other keys."""
+    for field in ("cte_map", "group_expressions", "group_sets"):
+        tree.take(field)
+    if tree.children("modifiers"):
+        raise tree.refuse("S-153", "ORDER BY, LIMIT and DISTINCT are not supported on rows grouped by the unit.")
+    collected: list[tuple[Aggregate, Expr]] = []
+    named = [(f"key {i}", expr) for i, expr in enumerate(keys.exprs)]
+
+    def special(node: Tree) -> Expr | None:
+        return _special(node, lowering, relation, keys, collected)
+
+    binder = Binder(relation.scope, special=special, now=lowering.now)
+    items = [(finish.item_name(item), binder.bind(item)) for item in tree.children("select_list")]
+    having_tree = tree.child("having")
+    having = None if having_tree is None else binder.bind(having_tree)
+    if tree.child("qualify") is not None:
+        raise tree.refuse("S-156", "QUALIFY is not supported on rows grouped by the unit.", hint="Use a subquery.")
+    tree.done()
+    calls = [(f"aggregate {i}", _call(a, column), column) for i, (a, column) in enumerate(collected)]
+    result = separable.unit_aggregate(relation, named, calls, lowering.ids)
+    # The items speak of the keys as they were below; above, they are the aggregate's own columns.
+    replaced = {key: column.expr for key, column in zip(keys.exprs, result.columns, strict=False)}
+    result = result if having is None else separable.filter_rows(result, _over(having, replaced))
+    return separable.project(result, [(name, _over(expr, replaced)) for name, expr in items], lowering.ids)
+
+
+class WindowBinder(Binder):
+    """Binds a SELECT list over rows; each window call becomes a column of a UnitWindow below."""
+
+    def __init__(self, lowering: Lowering, relation: Relation) -> None:
+        super().__init__(relation.scope, special=self._window_or_none, now=lowering.now)
+        self.lowering = lowering
+        self.relation = relation
+
+    def _window_or_none(self, tree: Tree) -> Expr | None:
+        if tree.kind == "SUBQUERY":
+            from dither.plan import subqueries
+
+            expr, self.relation = subqueries.scalar(self.lowering, self.relation, tree)
+            return expr
+        if tree.kind != "WINDOW":
+            return None
+        if not self.relation.protected:
+            raise tree.refuse("S-150", "Window functions over public tables are not supported.")
+        call, column = self._window(tree)
+        self.relation = separable.unit_window(self.relation, [(call, column)])
+        return column
+
+    def _window(self, tree: Tree) -> tuple[nodes.WindowCall, Expr]:
+        name = str(tree.take("function_name")).lower()
+        inner = Binder(self.relation.scope, now=self.lowering.now)
+        args = tuple(inner.bind(arg) for arg in tree.arguments())
+        partition = tuple(inner.bind(part) for part in tree.children("partitions"))
+        if not any(expr.is_column and expr.payload in self.relation.total for expr in partition):
+            raise tree.refuse(
+                "S-150",
+                "This window looks across people: its value for one row depends on others' rows.",
+                hint="Add the unit's column to PARTITION BY; windows over aggregated results need nothing.",
+            )
+        order = tuple(self._order(Tree(entry, tree.text), inner) for entry in tree.take("orders") or [])
+        condition = tree.child("filter_expr")
+        filter = None if condition is None else inner.bind(condition)
+        frame = _frame(tree)
+        if tree.take("distinct") or tree.take("ignore_nulls") or tree.take("arg_orders"):
+            raise tree.refuse(
+                "S-157", "DISTINCT, IGNORE NULLS and ORDER BY inside a window's arguments are not supported."
+            )
+        tree.take("has_ignore_nulls")
+        extra = [inner.bind(e) for e in (tree.child("offset_expr"), tree.child("default_expr")) if e is not None]
+        tree.done()
+        return self._typed(tree, name, (*args, *extra), partition, order, frame, filter)
+
+    def _order(self, entry: Tree, inner: Binder) -> tuple[Expr, str, str]:
+        expr = inner.bind(entry.need_child("expression"))
+        descending = entry.type == "DESCENDING"
+        nulls = {"ORDER_DEFAULT": "NULLS LAST", "NULLS_FIRST": "NULLS FIRST", "NULLS_LAST": "NULLS LAST"}
+        where = nulls.get(
+            str(entry.take("null_order")).replace("NULLS FIRST", "NULLS_FIRST").replace("NULLS LAST", "NULLS_LAST")
+        )
+        if where is None:
+            raise entry.refuse("S-157", "This order of NULLs is not supported.")
+        entry.done()
+        return expr, "DESC" if descending else "ASC", where
+
+    def _typed(
+        self,
+        tree: Tree,
+        name: str,
+        args: tuple[Expr, ...],
+        partition: tuple[Expr, ...],
+        order: tuple[tuple[Expr, str, str], ...],
+        frame: str,
+        filter: Expr | None,
+    ) -> tuple[nodes.WindowCall, Expr]:
+        tau = self.relation.tau
+        identifier = self.lowering.ids.column()
+        ties_matter = name in ("row_number", "ntile", *SHIFTS) or frame.startswith("ROWS")
+        if name in RANKINGS and (not args or name == "ntile"):
+            column = make_column(identifier, INTEGER, nullable=False, lo=1, hi=tau)
+        elif name in SHIFTS and args:
+            first = args[0]
+            column = make_column(identifier, first.type, nullable=True, lo=first.lo, hi=first.hi, length=first.length)
+            if len(args) > 2:
+                raise tree.refuse(
+                    "S-157", f"{display_name(name)} with a default is not supported.", hint="Use COALESCE."
+                )
+        elif name in SIMPLE and len(args) <= 1:
+            function = SIMPLE[name]
+            aggregate = Aggregate(function, args, filter)
+            type, lo, hi = _result(aggregate, tau, tree)
+            if type.kind is Kind.DOUBLE and function in ("sum", "avg"):
+                raise tree.refuse(
+                    "S-158", "SUM and AVG of doubles over a window are not supported.", hint="CAST to integers first."
+                )
+            column = make_column(identifier, type, nullable=not function.startswith("count"), lo=lo, hi=hi)
+            name = "count" if function == "count_star" else function
+        else:
+            raise tree.refuse("S-155", f"The window function {display_name(name)} is not supported on rows.")
+        call = nodes.WindowCall(name, args, partition, order, frame, filter, total_order=ties_matter)
+        return call, column
+
+
+def _special(
+    node: Tree,
+    lowering: Lowering,
+    relation: Relation,
+    keys: grouped.GroupKeys,
+    collected: list[tuple[Aggregate, Expr]],
+) -> Expr | None:
+    """An aggregate becomes a new column; anything that equals a key stays; other columns are refused."""
+    if node.kind == "FUNCTION" and str(node.data.get("function_name")).lower() in AGGREGATES:
+        found = grouped.aggregate_call(node, Binder(relation.scope, now=lowering.now))
+        for known, column in collected:
+            if known == found:
+                return column
+        type, lo, hi = _result(found, relation.tau, node)
+        nullable = found.function not in ("count", "count_star", "count_if", "countif")
+        column = make_column(lowering.ids.column(), type, nullable=nullable, lo=lo, hi=hi, length=_length(found))
+        collected.append((found, column))
+        return column
+    if grouped.contains_aggregate(node) or node.kind in ("CONSTANT", "WINDOW", "SUBQUERY"):
+        return None
+    from dither.errors import QueryRefused
+
+    try:
+        expr = Binder(relation.scope, now=lowering.now).bind(Tree(node.data, node.text))
+    except QueryRefused:
+        return None
+    if expr in keys.exprs:
+        return expr
+    if node.kind == "COLUMN_REF":
+        raise node.refuse(
+            "N-104",
+            f"`{node.source}` stands outside an aggregate, but is not in GROUP BY.",
+            hint="Add it to GROUP BY, or take an aggregate of it.",
+        )
+    return None
+
+
+def _result(aggregate: Aggregate, tau: int, tree: Tree) -> tuple[Type, Bound | None, Bound | None]:
+    """Type and range of an aggregate over at most tau rows."""
+    function = SIMPLE.get(aggregate.function)
+    if function is None or aggregate.ordered is not None or (aggregate.distinct and function not in ("count", "sum")):
+        raise tree.refuse(
+            "A-106",
+            f"{display_name(aggregate.function)} within one unit is not supported.",
+            hint="COUNT, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR are.",
+        )
+    if function in ("count", "count_star", "count_if"):
+        return INTEGER, 0, tau
+    if len(aggregate.args) != 1:
+        raise tree.refuse("F-110", f"{display_name(function)} takes 1 argument; found {len(aggregate.args)}.")
+    arg = aggregate.args[0]
+    if function in ("bool_and", "bool_or"):
+        if arg.type.kind is not Kind.BOOLEAN:
+            raise tree.refuse("F-120", f"{display_name(function)} needs a condition; found {arg.type}.")
+        return BOOLEAN, None, None
+    if function in ("min", "max"):
+        return arg.type, arg.lo, arg.hi
+    if not arg.type.is_numeric:
+        raise tree.refuse("F-120", f"{display_name(function)} needs numbers; found {arg.type}.")
+    assert arg.lo is not None and arg.hi is not None
+    if function == "avg":
+        slack = _step_slack(arg)
+        return DOUBLE, float(arg.lo) - slack, float(arg.hi) + slack
+    lo, hi = min(arg.lo, arg.lo * tau), max(arg.hi, arg.hi * tau)
+    if arg.type.kind is Kind.INTEGER:
+        if magnitude(lo, hi) > 2**62:
+            raise tree.refuse("B-104", "SUM within one unit needs bounds on its argument.", hint="Declare `bounds`.")
+        return INTEGER, lo, hi
+    if magnitude(float(arg.lo), float(arg.hi)) > 1e15:
+        raise tree.refuse("B-104", "SUM within one unit needs bounds on its argument.", hint="Declare `bounds`.")
+    slack = _step_slack(arg) * tau
+    return DOUBLE, float(lo) - slack, float(hi) + slack
+
+
+def _step_slack(arg: Expr) -> float:
+    return float(grid_of(arg, centered=False).step)
+
+
+def _length(aggregate: Aggregate) -> int:
+    return max((arg.length for arg in aggregate.args), default=0)
+
+
+def _call(aggregate: Aggregate, column: Expr) -> nodes.AggregateCall:
+    function = SIMPLE[aggregate.function]
+    arg = aggregate.args[0] if aggregate.args else None
+    step = None
+    if function in ("sum", "avg"):
+        assert arg is not None
+        step = None if arg.type.kind is Kind.INTEGER and function == "sum" else grid_of(arg, centered=False).step
+    return nodes.AggregateCall(function, arg, aggregate.filter, aggregate.distinct, step=step, result=column)
+
+
+def _frame(tree: Tree) -> str:
+    """The frame clause, of constants only. '' is the default frame."""
+    start, end, exclude = (str(tree.take(f)) for f in ("start", "end", "exclude_clause"))
+    start_expr, end_expr = tree.child("start_expr"), tree.child("end_expr")
+    if exclude != "NO_OTHER":
+        raise tree.refuse("S-157", "EXCLUDE in a window frame is not supported.")
+    if (start, end) == ("UNBOUNDED_PRECEDING", "CURRENT_ROW_RANGE"):
+        return ""
+    ends = [_frame_end(tree, side, expr) for side, expr in ((start, start_expr), (end, end_expr))]
+    unit = "ROWS" if "ROWS" in start or "ROWS" in end else "RANGE"
+    if unit == "RANGE" and any(expr is not None for expr in (start_expr, end_expr)):
+        raise tree.refuse("S-157", "RANGE frames with an offset are not supported.", hint="Use ROWS.")
+    return f"{unit} BETWEEN {ends[0]} AND {ends[1]}"
+
+
+def _frame_end(tree: Tree, side: str, expr: Tree | None) -> str:
+    words = {
+        "UNBOUNDED_PRECEDING": "UNBOUNDED PRECEDING",
+        "UNBOUNDED_FOLLOWING": "UNBOUNDED FOLLOWING",
+        "CURRENT_ROW_RANGE": "CURRENT ROW",
+        "CURRENT_ROW_ROWS": "CURRENT ROW",
+    }
+    if side in words:
+        return words[side]
+    direction = {"EXPR_PRECEDING_ROWS": "PRECEDING", "EXPR_FOLLOWING_ROWS": "FOLLOWING"}.get(side)
+    if direction is None or expr is None:
+        raise tree.refuse("S-157", "This window frame is not supported.")
+    from dither.sql.bind import literal_of
+
+    offset = literal_of(expr).payload
+    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= 10**6:
+        raise tree.refuse("S-157", "A frame's offset is a constant whole number.")
+    return f"{offset} {direction}"
+
+
+def _over(expr: Expr, replaced: dict[Expr, Expr]) -> Expr:
+    """The expression with whole keys replaced by the columns that now hold them."""
+    from dataclasses import replace
+
+    if expr in replaced:
+        return replaced[expr]
+    if not expr.args:
+        return expr
+    return replace(expr, args=tuple(_over(arg, replaced) for arg in expr.args))

@@ -1,0 +1,1 @@
+"""Sessions: asking, explaining, tuning, opening."""

@@ -1,0 +1,86 @@
+"""What planning may know of the tables: schemas, public values and sizes, rows kept per unit. Cached per session.
+
+Flow: lowering calls these through `PublicFacts` and `KeyLists`. They read public tables only; the engine checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dither.catalog.model import Catalog, fold
+from dither.catalog.schema import SchemaTable
+from dither.engines.base import Engine
+from dither.plan import nodes
+from dither.plan.keys import KeyLists
+from dither.plan.separable import Ids, PublicFacts, public_scan
+from dither.sql.expressions import Expr
+from dither.sql.printing import print_expr, quote_name
+
+__all__ = ["Facts"]
+
+
+class Facts:
+    def __init__(self, catalog: Catalog, engine: Engine) -> None:
+        self.catalog = catalog
+        self.engine = engine
+        self.schemas: Mapping[str, SchemaTable] = self._match(catalog, engine)
+        self._cache: dict[Any, Any] = {}
+
+    def for_lowering(self) -> PublicFacts:
+        return PublicFacts(self._count, self._fanout)
+
+    def key_lists(self) -> KeyLists:
+        return KeyLists(self.catalog, self._values)
+
+    def version_of(self, measure: nodes.Measure) -> str:
+        """Digest of the contents of all public tables below a measure."""
+        tables = sorted({n.table for n in nodes.walk_rows(measure.input) if isinstance(n, nodes.PublicScan)})
+        return hashlib.sha256(repr([(t, self._contents(t)) for t in tables]).encode()).hexdigest() if tables else ""
+
+    def _count(self, node: nodes.Rows) -> int:
+        return int(self._read(node, "SELECT count(*) AS n")["n"][0])
+
+    def _fanout(self, node: nodes.Rows, keys: tuple[Expr, ...]) -> int:
+        names = ", ".join(print_expr(key) for key in keys)
+        present = " AND ".join(f"{print_expr(key)} IS NOT NULL" for key in keys)
+        counted = f"SELECT coalesce(max(n), 0) AS n FROM (SELECT count(*) FILTER (WHERE {present}) AS n"
+        found = self._read(node, counted, suffix=f" GROUP BY {names})")
+        return int(found["n"][0])
+
+    def _values(self, table: str, column: str) -> list[Any]:
+        relation = self._public(table)
+        found = next(c for c in relation.columns if fold(c.name) == column)
+        values = self._read(
+            relation.node, f"SELECT DISTINCT {print_expr(found.expr)} AS v", suffix=" ORDER BY v NULLS LAST"
+        )["v"]
+        return list(np.ma.asarray(values).tolist())
+
+    def _contents(self, table: str) -> tuple[int, int]:
+        relation = self._public(table)
+        names = ", ".join(quote_name(c.id) for c in relation.node.columns)
+        # Order-free: the sum of row hashes, kept to 62 bits.
+        found = self._read(relation.node, f"SELECT count(*) AS n, CAST(sum(hash({names}) % 4294967291) AS BIGINT) AS h")
+        return int(found["n"][0]), int(np.ma.filled(np.ma.asarray(found["h"]), 0)[0])
+
+    def _public(self, table: str) -> Any:
+        return public_scan(self.catalog.tables[table], self.schemas[table], Ids())
+
+    def _read(self, node: nodes.Rows, select: str, *, suffix: str = "") -> Any:
+        key = (node, select, suffix)
+        if key not in self._cache:
+            self._cache[key] = self.engine.read_public(node, select, suffix)
+        return self._cache[key]
+
+    @staticmethod
+    def _match(catalog: Catalog, engine: Engine) -> dict[str, SchemaTable]:
+        found = {fold(entry.name): entry for entry in engine.schema()}
+        matched = {}
+        for key, table in catalog.tables.items():
+            entry = found.get(fold(table.source_name or table.name))
+            if entry is not None:
+                matched[key] = entry
+        return matched

@@ -1,0 +1,85 @@
+"""Noisy vectors as the ledger keeps them: bytes of keys and integers, and the law of the noise as plain text.
+
+Flow: the session packs what it measured for `ledger.answer`, and unpacks what it finds there. Public by then.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.errors import LedgerCorrupt
+from dither.noise import DiscreteGaussian, DiscreteLaplace
+from dither.plan.price import Law
+from dither.sql.embedded import Columns
+
+__all__ = ["as_accurate", "law_facts", "law_from_facts", "pack", "unpack"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def pack(keys: Columns, values: Ints) -> bytes:
+    """Keys (private groups only; public lists are derived anew) and int64 values, compressed."""
+    header = json.dumps({name: _pack_column(column) for name, column in keys.items()}).encode()
+    return zlib.compress(len(header).to_bytes(4, "big") + header + values.astype("<i8").tobytes(), 1)
+
+
+def unpack(payload: bytes) -> tuple[Columns, Ints]:
+    try:
+        raw = zlib.decompress(payload)
+        size = int.from_bytes(raw[:4], "big")
+        header = json.loads(raw[4 : 4 + size])
+        values = np.frombuffer(raw[4 + size :], dtype="<i8").astype(np.int64)
+        return {name: _unpack_column(column) for name, column in header.items()}, values
+    except (zlib.error, ValueError, KeyError, TypeError):
+        raise LedgerCorrupt("A released vector in the ledger cannot be read.") from None
+
+
+def law_facts(law: Law) -> dict[str, str]:
+    if isinstance(law, DiscreteLaplace):
+        return {"kind": "laplace", "scale": str(law.scale)}
+    return {"kind": "gaussian", "variance": str(law.sigma2)}
+
+
+def law_from_facts(facts: Mapping[str, Any]) -> Law:
+    if facts["kind"] == "laplace":
+        return DiscreteLaplace(Fraction(str(facts["scale"])))
+    return DiscreteGaussian(Fraction(str(facts["variance"])))
+
+
+def as_accurate(facts: Mapping[str, Any], law: Law) -> bool:
+    """Is the released noise no larger than the one planned?"""
+    return law_from_facts(facts).variance() <= law.variance() * (1 + 1e-12)
+
+
+def _pack_column(column: Any) -> dict[str, Any]:
+    mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), dtype=bool)
+    data = np.ma.getdata(column)
+    if data.dtype.kind == "M":
+        plain = data.astype("datetime64[us]").astype(np.int64).tolist()
+        kind = "datetime"
+    else:
+        plain, kind = data.tolist(), data.dtype.kind
+    values = [None if hidden or value is None else value for value, hidden in zip(plain, mask.tolist(), strict=True)]
+    return {"kind": kind, "values": values}
+
+
+def _unpack_column(stored: Mapping[str, Any]) -> Any:
+    values, kind = stored["values"], stored["kind"]
+    mask = np.array([value is None for value in values], dtype=bool)
+    if kind == "O":
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    filled = [0 if value is None else value for value in values]
+    if kind == "datetime":
+        data: Any = np.array(filled, dtype=np.int64).astype("datetime64[us]")
+    else:
+        data = np.array(filled, dtype={"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}[kind])
+    return np.ma.MaskedArray(data, mask) if mask.any() else data

@@ -1,0 +1,314 @@
+"""From a parsed scalar expression to a typed one.
+
+Flow: lowering hands in a tree, a scope, and what to do with the parts that are not scalar (aggregates, windows,
+subqueries); out comes an `Expr` whose every function is on the allowed list.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from fractions import Fraction
+
+from dither.errors import QueryRefused
+from dither.sql import functions
+from dither.sql.expressions import Expr, literal
+from dither.sql.functions import casts, logic
+from dither.sql.names import Scope
+from dither.sql.parse import Tree
+from dither.sql.types import NULL
+
+__all__ = ["AGGREGATES", "Binder", "call_of", "column_path", "literal_of"]
+
+AGGREGATES = frozenset(
+    [
+        "count_star",
+        "count",
+        "sum",
+        "avg",
+        "mean",
+        "min",
+        "max",
+        "median",
+        "quantile",
+        "quantile_cont",
+        "quantile_disc",
+        "percentile_cont",
+        "percentile_disc",
+        "approx_quantile",
+        "var_pop",
+        "var_samp",
+        "variance",
+        "stddev",
+        "stddev_pop",
+        "stddev_samp",
+        "covar_pop",
+        "covar_samp",
+        "corr",
+        "count_if",
+        "countif",
+        "bool_and",
+        "bool_or",
+        "approx_count_distinct",
+        "first",
+        "last",
+        "any_value",
+        "arg_min",
+        "arg_max",
+        "min_by",
+        "max_by",
+        "list",
+        "array_agg",
+        "string_agg",
+        "group_concat",
+        "mode",
+        "product",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "histogram",
+        "entropy",
+        "kurtosis",
+        "skewness",
+        "regr_slope",
+        "regr_intercept",
+        "regr_r2",
+        "sum_no_overflow",
+        "fsum",
+        "kahan_sum",
+        "sumkahan",
+        "favg",
+        "approx_top_k",
+        "approx_quantiles",
+        "listagg",
+    ]
+)
+
+_COMPARISONS = {
+    "COMPARE_EQUAL": "=",
+    "COMPARE_NOTEQUAL": "<>",
+    "COMPARE_LESSTHAN": "<",
+    "COMPARE_LESSTHANOREQUALTO": "<=",
+    "COMPARE_GREATERTHAN": ">",
+    "COMPARE_GREATERTHANOREQUALTO": ">=",
+    "COMPARE_DISTINCT_FROM": "is distinct",
+    "COMPARE_NOT_DISTINCT_FROM": "is not distinct",
+}
+
+_UNSTABLE = frozenset(["random", "uuid", "gen_random_uuid", "setseed", "nextval", "currval", "txid_current"])
+
+Special = Callable[[Tree], Expr | None]
+
+
+class Binder:
+    """Binds scalar expressions over one scope. `special` sees aggregates, windows and subqueries before the rest."""
+
+    def __init__(self, scope: Scope, *, special: Special | None = None, now: dt.datetime | None = None) -> None:
+        self.scope = scope
+        self.special = special
+        self.now = now
+
+    def bind(self, tree: Tree) -> Expr:
+        if self.special is not None:
+            found = self.special(tree)
+            if found is not None:
+                return found
+        match tree.kind:
+            case "COLUMN_REF":
+                return self._column(tree)
+            case "CONSTANT":
+                return literal_of(tree)
+            case "COMPARISON":
+                args = tree.need_child("left"), tree.need_child("right")
+                return self._finish(tree, logic.compare(self._call(tree, _symbol(tree), args), _symbol(tree)))
+            case "CONJUNCTION":
+                word = "and" if tree.type == "CONJUNCTION_AND" else "or"
+                call = self._call(tree, word.upper(), tuple(tree.children("children")))
+                return self._finish(tree, logic.conjunction(call, word))
+            case "BETWEEN":
+                args3 = tree.need_child("input"), tree.need_child("lower"), tree.need_child("upper")
+                return self._finish(tree, logic.between(self._call(tree, "BETWEEN", args3)))
+            case "CASE":
+                return self._case(tree)
+            case "CAST":
+                return self._cast(tree)
+            case "OPERATOR":
+                return self._operator(tree)
+            case "FUNCTION":
+                return self._function(tree)
+        raise self._unknown(tree)
+
+    def _column(self, tree: Tree) -> Expr:
+        path = column_path(tree)
+        tree.done()
+        moments = ("current_date", "current_timestamp", "localtimestamp")
+        if len(path) == 1 and path[0].lower() in moments and self.scope.find(path) is None:
+            return self._moment(path[0].lower() == "current_date", tree)
+        return self.scope.resolve(path, tree.span).expr
+
+    def _moment(self, date_only: bool, tree: Tree) -> Expr:
+        if self.now is None:
+            raise tree.refuse("F-160", "The current time is not available here.")
+        return literal(self.now.date() if date_only else self.now)
+
+    def _case(self, tree: Tree) -> Expr:
+        parts: list[Tree] = []
+        for check in tree.take("case_checks"):
+            pair = Tree({**check, "type": "CASE_CHECK"}, tree.text)
+            parts += [pair.need_child("when_expr"), pair.need_child("then_expr")]
+            pair.done()
+        parts.append(tree.need_child("else_expr"))
+        return self._finish(tree, logic.case(self._call(tree, "CASE", tuple(parts))))
+
+    def _cast(self, tree: Tree) -> Expr:
+        target = tree.need_child("type_expr")
+        name = str(target.take("type_name"))
+        parameters = tuple(_parameter(part) for part in target.children("children"))
+        target.done()
+        tree.take("try_cast")
+        child = tree.need_child("child")
+        moment = _moment_cast(child, name)
+        if moment is not None:
+            call = functions.Call(name, (literal_of(child),), tree.span, (child.span or tree.span,))
+            return self._finish(tree, logic.moment_literal(call, moment, 0))
+        arg = self.bind(child)
+        call = functions.Call("CAST", (arg,), tree.span, (child.span,))
+        return self._finish(tree, casts.cast(call, arg, name, parameters))
+
+    def _operator(self, tree: Tree) -> Expr:
+        children = tuple(tree.children("children"))
+        match tree.type:
+            case "OPERATOR_NOT":
+                return self._finish(tree, logic.negation(self._call(tree, "NOT", children)))
+            case "OPERATOR_IS_NULL" | "OPERATOR_IS_NOT_NULL":
+                call = self._call(tree, "IS NULL", children)
+                return self._finish(tree, logic.null_test(call, negated=tree.type == "OPERATOR_IS_NOT_NULL"))
+            case "OPERATOR_COALESCE":
+                return self._finish(tree, logic.coalesce(self._call(tree, "COALESCE", children)))
+            case "COMPARE_IN":
+                return self._finish(tree, logic.membership(self._call(tree, "IN", children)))
+            case "COMPARE_NOT_IN":
+                inner = logic.membership(self._call(tree, "NOT IN", children))
+                return self._finish(tree, logic.negation(functions.Call("NOT", (inner,), tree.span, (tree.span,))))
+        raise self._unknown(tree)
+
+    def _function(self, tree: Tree) -> Expr:
+        name = str(tree.take("function_name")).lower()
+        arguments = tuple(tree.arguments())
+        if name in AGGREGATES:
+            raise tree.refuse(
+                "A-101",
+                f"{display_name(name)} is an aggregate; here one row is looked at by itself.",
+                hint="Use it in the SELECT list, in HAVING or ORDER BY, or in a subquery grouped by the unit.",
+            )
+        if (
+            name in ("current_date", "today", "now", "current_timestamp", "get_current_timestamp", "localtimestamp")
+            and not arguments
+        ):
+            return self._finish(tree, self._moment(name in ("current_date", "today"), tree))
+        build = functions.BUILDERS.get(name)
+        if build is None:
+            raise _unknown_function(tree, name)
+        return self._finish(tree, build(self._call(tree, display_name(name), arguments)))
+
+    def _call(self, tree: Tree, name: str, args: tuple[Tree, ...]) -> functions.Call:
+        return functions.Call(name, tuple(self.bind(arg) for arg in args), tree.span, tuple(arg.span for arg in args))
+
+    @staticmethod
+    def _finish(tree: Tree, expr: Expr) -> Expr:
+        tree.done()
+        return expr
+
+    @staticmethod
+    def _unknown(tree: Tree) -> QueryRefused:
+        match tree.kind:
+            case "SUBQUERY":
+                return tree.refuse("S-160", "A subquery cannot stand here.")
+            case "WINDOW":
+                return tree.refuse("S-150", "A window function cannot stand here.")
+            case "STAR":
+                return tree.refuse("S-101", "`*` cannot stand here.")
+        what = tree.kind.replace("_", " ").lower()
+        return tree.refuse("P-121", f"This kind of expression ({what}) is not supported.")
+
+
+def call_of(tree: Tree, name: str, *args: Expr) -> functions.Call:
+    """A call made by lowering itself, blamed on the given place."""
+    return functions.Call(name, args, tree.span, (tree.span,) * len(args))
+
+
+def column_path(tree: Tree) -> list[str]:
+    return [str(part) for part in tree.take("column_names")]
+
+
+def literal_of(tree: Tree) -> Expr:
+    """A constant of the question. `1.5` is an exact decimal, `1e5` a double, as in DuckDB."""
+    spec = tree.take("literal")
+    tree.done()
+    kind, text = spec["kind"], str(spec.get("text", ""))
+    match kind:
+        case "NULL_LITERAL":
+            return Expr("literal", NULL)
+        case "BOOLEAN":
+            return literal(text.lower() == "true")
+        case "STRING":
+            return literal(text)
+        case "INTEGER":
+            value = int(text)
+            if abs(value) >= 2**126:
+                raise tree.refuse("F-145", "This number is too large.")
+            return literal(value)
+        case "NUMERIC":
+            return _numeric(tree, text)
+    raise tree.refuse("F-146", f"Constants of this kind ({kind.lower()}) are not supported.")
+
+
+def _numeric(tree: Tree, text: str) -> Expr:
+    if "e" in text.lower() or len(text) > 38:
+        value = float(text)
+        if value in (float("inf"), float("-inf")):
+            raise tree.refuse("F-145", "This number is too large.")
+        return literal(value)
+    if "." not in text:
+        return literal(int(text))
+    return literal(Fraction(text), scale=len(text.partition(".")[2]))
+
+
+def display_name(name: str) -> str:
+    """How a function is called in messages."""
+    if name == "count_star":
+        return "COUNT(*)"
+    return {"~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE"}.get(name, name.upper())
+
+
+def _symbol(tree: Tree) -> str:
+    if tree.type not in _COMPARISONS:
+        raise tree.refuse("P-121", "This comparison is not supported.")
+    return _COMPARISONS[tree.type]
+
+
+def _parameter(tree: Tree) -> int:
+    value = literal_of(tree).payload
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise tree.refuse("F-152", "A type's parameters are whole numbers.")
+    return value
+
+
+def _moment_cast(child: Tree, type_name: str) -> str | None:
+    """The text of DATE '...' or TIMESTAMP '...', which is read here and not by an engine."""
+    if type_name.lower() not in ("date", "timestamp") or child.kind != "CONSTANT":
+        return None
+    spec = child.data["literal"]
+    return str(spec["text"]) if spec["kind"] == "STRING" else None
+
+
+def _unknown_function(tree: Tree, name: str) -> QueryRefused:
+    if name in _UNSTABLE:
+        return tree.refuse(
+            "F-102", f"{display_name(name)} gives another value at every call.", hint="A question must mean one thing."
+        )
+    return tree.refuse(
+        "F-101",
+        f"The function {display_name(name)} is not on Dither's list.",
+        hint="Only functions that can never raise or leak on any row are; docs/reference/functions.md lists them.",
+    )

@@ -1,0 +1,109 @@
+"""The embedded DuckDB: parses questions, prints checked trees, derives public domains, and finishes noisy tables.
+
+Flow: the only database that ever sees an analyst's syntax. It holds no protected row, is locked down before first
+use, and is shared by all sessions of a process: each use takes a cursor of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from dither.errors import QueryRefused
+
+__all__ = ["Columns", "MAX_DEPTH", "parse_json", "print_tree", "run"]
+
+Columns = dict[str, npt.NDArray[Any]]
+"""Column name -> values; masked arrays where there are NULLs; object arrays for text."""
+
+MAX_DEPTH = 100
+
+SETTINGS = (
+    f"SET max_expression_depth={MAX_DEPTH}",
+    "SET TimeZone='UTC'",
+    "SET threads=2",
+    "SET autoinstall_known_extensions=false",
+    "SET autoload_known_extensions=false",
+    "SET python_enable_replacements=false",
+    "SET memory_limit='2GB'",
+    "SET max_execution_time=60000",
+    "SET enable_external_access=false",
+    "SET lock_configuration=true",
+)
+
+_lock = threading.Lock()
+_database: duckdb.DuckDBPyConnection | None = None
+
+
+def _cursor() -> duckdb.DuckDBPyConnection:
+    global _database
+    with _lock:
+        if _database is None:
+            database = duckdb.connect(":memory:")
+            for setting in SETTINGS:
+                database.execute(setting)
+            _database = database
+        return _database.cursor()
+
+
+def parse_json(text: str) -> dict[str, Any]:
+    """DuckDB's own tree of the statements in `text`, or its description of the syntax error."""
+    try:
+        row = _cursor().execute("SELECT json_serialize_sql(CAST(? AS VARCHAR))", [text]).fetchone()
+    except duckdb.Error:
+        raise QueryRefused("This text cannot be parsed as SQL.", code="P-100") from None
+    assert row is not None
+    tree: dict[str, Any] = json.loads(row[0])
+    return tree
+
+
+def print_tree(tree: Mapping[str, Any]) -> str:
+    """SQL text of a tree in `parse_json`'s form, after we rewrote it."""
+    row = _cursor().execute("SELECT json_deserialize_sql(CAST(? AS JSON))", [json.dumps(tree)]).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def run(sql: str, tables: Mapping[str, Columns]) -> tuple[Columns, list[str]]:
+    """Run one SELECT of ours over the given tables; gives the columns, in order, and their SQL types.
+    Raises duckdb.Error as it comes: callers know whether what failed is public."""
+    cursor = _cursor()
+    for name, columns in tables.items():
+        cursor.register(name, _registrable(columns))
+    result = cursor.execute(sql)
+    names = [str(column[0]) for column in result.description]
+    sql_types = [str(column[1]) for column in result.description]
+    # Names may repeat (SELECT a, a): fetch by position.
+    data = result.fetchnumpy() if len(set(names)) == len(names) else _by_position(cursor, sql, names)
+    return dict(data), sql_types
+
+
+def _by_position(cursor: duckdb.DuckDBPyConnection, sql: str, names: list[str]) -> Columns:
+    fresh = ", ".join(f"c{index}" for index in range(len(names)))
+    data = cursor.execute(f"SELECT * FROM ({sql}) AS answer({fresh})").fetchnumpy()
+    return {f"c{index}": data[f"c{index}"] for index in range(len(names))}
+
+
+def _registrable(columns: Columns) -> dict[str, Any]:
+    """Arrays in a form DuckDB reads with the right types: object arrays with None for NULL in text and booleans."""
+    return {name: _plain(values) for name, values in columns.items()}
+
+
+def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        if not np.any(values.mask):
+            return np.asarray(values.data)
+        if values.dtype.kind in "Mm":
+            filled = values.data.copy()
+            filled[np.ma.getmaskarray(values)] = np.datetime64("NaT")
+            return filled
+        out = values.data.astype(object)
+        out[np.ma.getmaskarray(values)] = None
+        return out
+    return values

@@ -1,0 +1,231 @@
+"""What every ledger does, wherever it is kept: in memory, in a file, on a PostgreSQL server."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DBAPIError
+
+from dither.accounting.events import PureEvent
+from dither.accounting.price import Price
+from dither.catalog.model import Analyst, BudgetTerms
+from dither.errors import BudgetExceeded, LedgerConflict, LedgerError
+from dither.ledger import NewVector, ReservationRequest
+from dither.ledger.ledger import Ledger
+
+HUGE = Fraction(10**15)
+
+
+def _load_server() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ledger_postgres", Path(__file__).with_name("ledger_postgres.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+postgres = _load_server()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    with postgres.server() as url:
+        yield url
+
+
+@pytest.fixture(params=["memory", "file", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    match request.param:
+        case "memory":
+            return ""
+        case "file":
+            return str(tmp_path / "x.ledger")
+        case _:
+            address: str = request.getfixturevalue("server")
+            engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+            with engine.begin() as connection:
+                connection.execute(text("DROP SCHEMA public CASCADE"))
+                connection.execute(text("CREATE SCHEMA public"))
+            engine.dispose()
+            return address
+
+
+@pytest.fixture
+def shared(url: str) -> str:
+    """The URL of a ledger that several sessions can open."""
+    if not url:
+        pytest.skip("a ledger in memory has one session by nature")
+    return url
+
+
+def open_ledger(url: str, **changes: object) -> Ledger:
+    analysts = {"ada": Analyst("ada"), "bob": Analyst("bob", epsilon=Fraction(1))}
+    arguments = {"dataset": "d", "promise_digest": "a" * 64, "budget": BudgetTerms(epsilon=Fraction(3)), **changes}
+    return Ledger.open(url, analysts=analysts, **arguments)  # type: ignore[arg-type]
+
+
+def ask(ledger: Ledger, epsilon: str, analyst: str = "ada", key: str | None = None) -> ReservationRequest:
+    cost = Fraction(epsilon)
+    price = Price(cost, cost * cost / 2)
+    events = (PureEvent(cost),)
+    return ledger.reserve(
+        ReservationRequest(analyst, "SELECT 'ε\x00'", "f" * 64, price, events, ("v",), "1", key)  # type: ignore[return-value]
+    )
+
+
+def vector(epsilon: str, payload: bytes = b"\x00\xff") -> list[NewVector]:
+    return [NewVector("v", {"kind": "laplace", "scale": "10"}, Price(Fraction(epsilon), Fraction(1, 10**6)), payload)]
+
+
+@pytest.fixture
+def ledger(url: str) -> Iterator[Ledger]:
+    opened = open_ledger(url)
+    yield opened
+    opened.close()
+
+
+def test_a_question_is_charged_answered_kept_and_verified(ledger: Ledger) -> None:
+    receipt = ledger.answer(ask(ledger, "0.1", key="k"), vector("0.1"))
+    assert ledger.spent().epsilon == Fraction(1, 10)
+    (kept,) = ledger.released("v", "1")
+    assert kept.payload == b"\x00\xff" and kept.paid_by == {"ada"}
+    assert ledger.entries()[0].text == "SELECT 'ε\x00'"
+    assert ask(ledger, "0.1", key="k").repeated
+    assert ledger.verify(receipt).problem is None
+
+
+def test_budgets_end_exactly(ledger: Ledger) -> None:
+    for _ in range(30):
+        ask(ledger, "0.1")
+    with pytest.raises(BudgetExceeded):
+        ask(ledger, "1e-18")
+
+
+def test_amounts_beyond_every_machine_integer_are_exact(url: str) -> None:
+    ledger = open_ledger(url, budget=BudgetTerms(epsilon=HUGE))
+    ask(ledger, str(HUGE - Fraction(1, 10**18)))
+    assert ledger.remaining().epsilon == Fraction(1, 10**18)
+    ledger.close()
+
+
+def test_void_fail_reuse_grant_and_release_leave_a_whole_chain(ledger: Ledger) -> None:
+    ledger.void(ask(ledger, "0.5"), "why")
+    ledger.fail(ask(ledger, "0.1"))
+    ledger.answer(ask(ledger, "0.2"), vector("0.2"))
+    ledger.record_reuse("bob", ledger.released("v", "1")[0], Price(Fraction(1, 5), Fraction(1, 50)))
+    ledger.grant(epsilon=1, reason="more")
+    ledger.unfreeze("ada")
+    ledger.open_release("2")
+    assert ledger.spent().epsilon == Fraction(3, 10) and ledger.spent("bob").epsilon == Fraction(1, 5)
+    found = ledger.verify()
+    assert found.problem is None and found.rows == len(ledger.log()) == 11
+
+
+def test_sessions_see_each_other_and_share_one_budget(shared: str) -> None:
+    one, two = open_ledger(shared), open_ledger(shared)
+    reservation = ask(one, "2")
+    assert two.spent().epsilon == 2
+    with pytest.raises(BudgetExceeded):
+        ask(two, "2")
+    one.answer(reservation, vector("2"))
+    assert two.released("v", "1")[0].payload == b"\x00\xff"
+    one.close(), two.close()
+
+
+def test_another_promise_is_refused(shared: str) -> None:
+    open_ledger(shared).close()
+    with pytest.raises(LedgerConflict):
+        open_ledger(shared, promise_digest="b" * 64)
+
+
+def test_questions_of_a_killed_process_are_lost_and_stay_charged(shared: str) -> None:
+    alive = open_ledger(shared)
+    reservation = ask(alive, "0.1")
+    child = os.fork()
+    if child == 0:
+        try:
+            ask(open_ledger(shared), "0.2")
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    after = _once_noticed(shared)
+    assert [entry.state for entry in after.entries()] == ["reserved", "lost"]
+    assert after.spent().epsilon == Fraction(3, 10)
+    alive.answer(reservation, vector("0.1"))
+    alive.close(), after.close()
+
+
+def _once_noticed(url: str) -> Ledger:
+    """The ledger, once the server has noticed that its client died (at once for a file)."""
+    for _ in range(50):
+        ledger = open_ledger(url)
+        if any(entry.state == "lost" for entry in ledger.entries()):
+            return ledger
+        ledger.close()
+    raise AssertionError("the lost question was never noticed")
+
+
+def test_eight_processes_spend_a_budget_to_its_end(shared: str) -> None:
+    open_ledger(shared).close()
+    children = []
+    for _ in range(8):
+        child = os.fork()
+        if child == 0:
+            status = 70
+            try:
+                mine, status = open_ledger(shared), 0
+                while True:
+                    ask(mine, "0.05")
+            except BudgetExceeded:
+                pass
+            except BaseException:
+                status = 71
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 8
+    ledger = open_ledger(shared)
+    assert ledger.spent().epsilon == 3 and len(ledger.entries()) == 60
+    assert ledger.verify().problem is None
+    ledger.close()
+
+
+def test_threads_of_one_session_spend_a_budget_to_its_end(ledger: Ledger) -> None:
+    def spend() -> int:
+        won = 0
+        try:
+            while True:
+                ask(ledger, "0.05")
+                won += 1
+        except BudgetExceeded:
+            return won
+
+    with ThreadPoolExecutor(8) as pool:
+        won = [future.result() for future in [pool.submit(spend) for _ in range(8)]]
+    assert sum(won) == 60 == len(ledger.entries())
+    assert ledger.spent().epsilon == 3 and ledger.verify().problem is None
+
+
+@pytest.mark.parametrize("statement", ["UPDATE dither_log SET at = ''", "DELETE FROM dither_vector"])
+def test_the_database_refuses_changes(ledger: Ledger, statement: str) -> None:
+    ledger.answer(ask(ledger, "0.1"), vector("0.1"))
+    with pytest.raises(DBAPIError, match="append-only"), ledger._journal.store.engine.begin() as connection:
+        connection.execute(text(statement))
+
+
+def test_a_server_that_is_not_there_is_said_to_be_unusable() -> None:
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    with pytest.raises(LedgerError, match="cannot be used"):
+        open_ledger("postgresql://nobody@/nothing?host=/nonexistent")

@@ -1,0 +1,149 @@
+"""Processes die at every step of reserve and answer. Nothing acknowledged is lost, nothing is charged twice.
+
+A child asks one question after another and says so through a pipe as soon as a call has returned; at its k-th step
+(before or after a statement, before or after a commit) it kills itself with SIGKILL. The next child retries the
+question its predecessor died on, under the same idempotency key.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, event
+from sqlalchemy.pool import Pool
+
+from dither.accounting.price import Price
+from dither.catalog.model import BudgetTerms
+from dither.ledger import NewVector, ReservationRequest
+from dither.ledger.ledger import Ledger
+
+COST = Price(Fraction(1, 1000), Fraction(1, 10**6))
+STEPS = ("before_cursor_execute", "after_cursor_execute", "commit")
+
+
+def open_ledger(path: str) -> Ledger:
+    terms = BudgetTerms(epsilon=Fraction(1000))
+    return Ledger.open(path, dataset="d", promise_digest="a" * 64, budget=terms, analysts={}, wait_s=30)
+
+
+@dataclass
+class Story:
+    """What the children acknowledged."""
+
+    reserved: dict[str, str] = field(default_factory=dict)
+    answered: set[str] = field(default_factory=set)
+    kills: int = 0
+    next: int = 0
+    """Number of the first question that no child said it answered."""
+
+
+def ask_until_killed(path: str, first: int, writer: int, arm: Callable[[], None]) -> None:
+    ledger = open_ledger(path)
+    arm()
+    for number in range(first, first + 1000):
+        key = f"q{number}"
+        request = ReservationRequest("a", "SELECT 1", "f" * 64, COST, (), ("v" * 64,), "1", idempotency_key=key)
+        reservation = ledger.reserve(request)
+        os.write(writer, f"R {key} {reservation.entry_id}\n".encode())
+        if not reservation.repeated:
+            ledger.answer(reservation, [NewVector("v" * 64, {"kind": "laplace"}, COST, key.encode())])
+        os.write(writer, f"A {key} {reservation.entry_id}\n".encode())
+
+
+def die_at_step(step: int) -> None:
+    """Kill this process at its `step`-th step from now on."""
+    left = step
+
+    def count(*_: object, **__: object) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    for name in STEPS:
+        event.listen(Engine, name, count)
+    # Back in the pool: the commit is done, the caller does not know yet.
+    event.listen(Pool, "checkin", count)
+
+
+def run_child(path: str, story: Story, arm: Callable[[], None], kill_after_s: float | None = None) -> None:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            ask_until_killed(path, story.next, writer, arm)
+        finally:
+            os._exit(70)
+    os.close(writer)
+    if kill_after_s is not None:
+        time.sleep(kill_after_s)
+        os.kill(child, signal.SIGKILL)
+    with os.fdopen(reader) as said:
+        for line in said.read().splitlines():
+            kind, key, entry = line.split(" ")
+            story.next = int(key[1:]) + (kind == "A")
+            if kind == "R":
+                assert story.reserved.setdefault(key, entry) == entry, "a retry found another entry"
+            else:
+                story.answered.add(entry)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    story.kills += 1
+
+
+def check(path: str, story: Story) -> None:
+    ledger = open_ledger(path)
+    entries = ledger.entries()
+    by_key = {entry.idempotency_key: entry for entry in entries}
+    assert len(by_key) == len(entries), "one question has two entries"
+    for key, entry_id in story.reserved.items():
+        assert by_key[key].id == entry_id, "an acknowledged reservation is gone"
+    states = {entry.id: entry.state for entry in entries}
+    lost = [entry for entry in entries if entry.state == "lost"]
+    # "A" after a retry of a lost entry says only that the child went on.
+    assert all(states[entry] in ("answered", "lost") for entry in story.answered)
+    assert {entry.state for entry in entries} <= {"answered", "lost"}
+    assert len(lost) <= story.kills, "more budget is gone than one question per death"
+    assert len(entries) - len(story.reserved) <= story.kills
+    assert ledger.spent().epsilon == ledger.spent("a").epsilon == len(entries) * COST.epsilon
+    kept = {vector.entry_id for vector in ledger.released("v" * 64, "1")}
+    assert kept == {entry.id for entry in entries if entry.state == "answered"}
+    assert ledger.verify().problem is None
+    ledger.close()
+
+
+def let_asking_go_on(path: str) -> None:
+    """Deaths pause the analyst; the owner has looked."""
+    ledger = open_ledger(path)
+    ledger.unfreeze("a", reason="simulation")
+    ledger.unfreeze(reason="simulation")
+    ledger.close()
+
+
+def test_death_at_every_step_loses_at_most_one_answer(tmp_path: Path) -> None:
+    path, story = str(tmp_path / "x.ledger"), Story()
+    open_ledger(path).close()
+    # One question takes about 30 steps: 70 go through two of them, and so through warm connections too.
+    for step in range(1, 71):
+        run_child(path, story, lambda step=step: die_at_step(step))  # type: ignore[misc]
+        let_asking_go_on(path)
+    check(path, story)
+    assert story.kills == 70 and len(story.reserved) > 70
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long), pytest.param(3, marks=pytest.mark.long)])
+def test_death_at_any_moment_loses_at_most_one_answer(tmp_path: Path, seed: int) -> None:
+    path, story, chance = str(tmp_path / "x.ledger"), Story(), random.Random(seed)
+    open_ledger(path).close()
+    for _ in range(25):
+        run_child(path, story, lambda: None, kill_after_s=chance.uniform(0.02, 0.15))
+        let_asking_go_on(path)
+    check(path, story)
+    assert story.answered
