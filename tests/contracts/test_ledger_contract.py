@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
@@ -178,6 +179,8 @@ def _once_noticed(url: str) -> Ledger:
 
 def test_eight_processes_spend_a_budget_to_its_end(shared: str) -> None:
     open_ledger(shared).close()
+    # Who opened it after others have left would find their questions lost, and the data set paused.
+    everyone_is_here = multiprocessing.get_context("fork").Barrier(8)
     children = []
     for _ in range(8):
         child = os.fork()
@@ -185,6 +188,7 @@ def test_eight_processes_spend_a_budget_to_its_end(shared: str) -> None:
             status = 70
             try:
                 mine, status = open_ledger(shared), 0
+                everyone_is_here.wait()
                 while True:
                     ask(mine, "0.05")
             except BudgetExceeded:

@@ -14,7 +14,7 @@ from dither.engines.base import MeasuredTable
 from dither.plan.keys import Domain
 from dither.sql.embedded import Columns
 
-__all__ = ["complete"]
+__all__ = ["complete", "places_in"]
 
 
 def complete(table: MeasuredTable, domain: Domain) -> tuple[npt.NDArray[np.int64], ...]:
@@ -22,17 +22,27 @@ def complete(table: MeasuredTable, domain: Domain) -> tuple[npt.NDArray[np.int64
     enforces it; should one come, it is dropped, because an error here would tell of a row."""
     if not table.keys:
         return tuple(_single(vector) for vector in table.vectors)
-    codes_listed, codes_found = _codes(domain.columns, table.keys, domain.size)
-    order = np.argsort(codes_listed, kind="stable")
-    place = np.searchsorted(codes_listed, codes_found, sorter=order)
-    place = order[np.minimum(place, domain.size - 1)]
-    known = codes_listed[place] == codes_found
+    place = places_in(table.keys, domain.columns, domain.size, len(next(iter(table.keys.values()))))
+    known = place >= 0
     result = []
     for vector in table.vectors:
         full = np.zeros(domain.size, dtype=np.int64)
         full[place[known]] = vector[known]
         result.append(full)
     return tuple(result)
+
+
+def places_in(found: Columns, listed: Columns, size: int, count: int) -> npt.NDArray[np.int64]:
+    """For each of `count` found groups its place among the `size` listed ones, -1 where it is none of them."""
+    if not listed:
+        return np.zeros(count, dtype=np.int64)
+    codes_listed, codes_found = _codes(listed, found, size)
+    if size == 0:
+        return np.full(count, -1, dtype=np.int64)
+    order = np.argsort(codes_listed, kind="stable")
+    place = np.searchsorted(codes_listed, codes_found, sorter=order)
+    place = order[np.minimum(place, size - 1)]
+    return np.where(codes_listed[place] == codes_found, place, -1)
 
 
 def _single(vector: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.plan.nodes import Vector
-from dither.plan.recipes import Recipe
+from dither.plan.recipes import FINE, Recipe
+from dither.sql.types import Kind
 
 __all__ = ["evaluate"]
 
@@ -45,7 +46,25 @@ def evaluate(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDAr
         case "bool_and":
             return np.asarray(arrays[0] < 1)
         case "quantile":
-            return np.asarray(arrays[0] * steps[0])
+            return _chosen(recipe, steps[0], arrays[0])
+
+
+def _chosen(recipe: Recipe, step: float, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The value at a place inside a cell (FINE places a cell, cells centred), in the column's own type."""
+    value = array / FINE * step + float(recipe.center)
+    if recipe.limits is not None:
+        value = np.clip(value, *recipe.limits)
+    match recipe.type.kind:
+        case Kind.INTEGER:
+            return np.asarray(np.rint(value), dtype=np.int64)
+        case Kind.DATE:
+            return np.asarray(np.rint(value), dtype=np.int64) * 86_400_000_000 * np.timedelta64(1, "us") + EPOCH
+        case Kind.TIMESTAMP:
+            return np.asarray(np.rint(value), dtype=np.int64) * np.timedelta64(1, "us") + EPOCH
+    return np.asarray(value)
+
+
+EPOCH = np.datetime64("1970-01-01", "us")
 
 
 def _scaled(array: npt.NDArray[Any], step: Fraction, *, whole: bool) -> npt.NDArray[Any]:

@@ -6,7 +6,7 @@ with the real ones; and by an `Answer` for the spread of derived columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from dither.sql import embedded
 from dither.sql.embedded import Columns
 from dither.sql.printing import quote_name
 
-__all__ = ["Finished", "finish", "rehearse", "spread"]
+__all__ = ["Finished", "finish", "finish_with_intervals", "rehearse", "rows_of", "spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Finished:
 def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
     """The plan's answer. Raises QueryRefused when the SQL fails on these values; paid vectors stay paid."""
     try:
-        columns, types = embedded.run(plan.finish_sql, {table.name: table.columns() for table in tables})
+        columns, types = _run(plan.finish_sql, tables)
     except duckdb.Error:
         raise QueryRefused(
             "The expressions over the noisy numbers failed on their values (a cast, an overflow).",
@@ -46,16 +46,28 @@ def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
     return Finished(list(columns.values()), types)
 
 
+def rows_of(finished: Finished) -> list[tuple[Any, ...]]:
+    """The finished table as plain rows, for the stages of a question that build on it."""
+    columns = [np.ma.asarray(column).tolist() for column in finished.columns]
+    return list(zip(*columns, strict=True))
+
+
 def rehearse(plan: Plan, tables: Sequence[NoisyTable]) -> None:
     """Run the finish on stand-in numbers, so that names, types and functions are checked before anything is charged."""
     try:
-        embedded.run(plan.finish_sql, {table.name: table.columns() for table in tables})
+        _run(plan.finish_sql, tables)
     except duckdb.Error as error:
         # The stand-in tables hold only public groups and zeros, so what DuckDB says of them may be shown.
         said = str(error).splitlines()[0][:200].removeprefix("Binder Error: ").removeprefix("Conversion Error: ")
         raise QueryRefused(f"The SQL over the aggregates does not work: {said}", code="F-171").located(
             plan.text
         ) from None
+
+
+def _run(
+    sql: str, tables: Sequence[NoisyTable], columns: Callable[[NoisyTable], Columns] = NoisyTable.columns
+) -> tuple[Columns, list[str]]:
+    return embedded.run(sql, {t.name: columns(t) for t in tables}, {t.name: t.key_types for t in tables if t.key_types})
 
 
 def interval_columns(table: NoisyTable) -> Columns:
@@ -71,7 +83,7 @@ def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable]) -> Columns:
     """Columns low_<position>, high_<position> for each answer column that is an aggregate itself."""
     if plan.interval_sql is None:
         return {}
-    columns, _ = embedded.run(plan.interval_sql, {table.name: interval_columns(table) for table in tables})
+    columns, _ = _run(plan.interval_sql, tables, interval_columns)
     return columns
 
 
@@ -88,7 +100,12 @@ def spread(
     for table in tables:
         columns = _replicas(table, generator)
         replicas[f"{table.name}_replicas"] = columns
-        names = ", ".join(quote_name(n) for n in columns if n != "replica")
+        casts = table.key_types
+        names = ", ".join(
+            f"CAST({quote_name(n)} AS {casts[n]}) AS {quote_name(n)}" if n in casts else quote_name(n)
+            for n in columns
+            if n != "replica"
+        )
         shadows.append(f"{table.name} AS (SELECT {names} FROM {table.name}_replicas WHERE replica = r.r)")
     inner = ", ".join(f"c{i}" for i in range(len(finished.columns)))
     sql = (

@@ -32,7 +32,7 @@ def to_polars(data: Data) -> polars.DataFrame:
         import polars
     except ImportError:
         raise _missing("polars") from None
-    return polars.DataFrame({name: values for name, values in _unique(data)}, strict=False)
+    return polars.DataFrame(dict(_unique(data)), strict=False)
 
 
 def to_arrow(data: Data) -> pyarrow.Table:

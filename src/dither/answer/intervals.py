@@ -46,6 +46,9 @@ def bounds_of(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
             return _around_two(recipe, table)
         case "mean":
             return _ratio(recipe, table)
+        case "quantile":
+            unknown = np.full(table.size, np.nan)
+            return unknown, unknown
         case _:
             return _replicated(recipe, table)
 

@@ -6,7 +6,8 @@ Everything in here is public.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from dither.answer.evaluate import evaluate
 from dither.plan.nodes import Vector
-from dither.plan.price import Law
+from dither.plan.price import ChoiceLaw, Law
 from dither.plan.recipes import Recipe
 from dither.sql.embedded import Columns
 
@@ -31,6 +32,8 @@ class NoisyTable:
     laws: tuple[Law, ...]
     """The noise in each vector, in steps."""
     recipes: tuple[Recipe, ...]
+    key_types: Mapping[str, str] = field(default_factory=dict)
+    """Key id -> SQL type, which its array alone may not tell (dates; texts of no rows)."""
 
     @property
     def size(self) -> int:
@@ -55,6 +58,9 @@ def replicate(table: NoisyTable, count: int, generator: np.random.Generator) -> 
 
 def _draw(law: Law, shape: tuple[int, int], generator: np.random.Generator) -> npt.NDArray[Any]:
     """Approximate draws: the difference of two geometrics for Laplace, a rounded normal for Gaussian."""
+    if isinstance(law, ChoiceLaw):
+        # A chosen value has no additive noise: derived columns keep it as it is.
+        return np.zeros(shape)
     scale = getattr(law, "scale", None)
     if scale is None:
         return np.rint(generator.normal(scale=np.sqrt(float(law.variance())), size=shape))

@@ -5,8 +5,8 @@ Flow: the session calls `measure` once per stage, after the charge is durable. E
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +17,16 @@ from dither.plan import nodes
 from dither.secret import Secret
 from dither.sql.embedded import Columns
 
-__all__ = ["Engine", "MeasuredTable"]
+__all__ = ["Engine", "Histogram", "MeasuredTable"]
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The occupied cells of all groups: keys, cell and row count side by side (n_cells,)."""
+
+    keys: Columns
+    cells: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +35,8 @@ class MeasuredTable:
 
     keys: Columns
     vectors: tuple[npt.NDArray[np.int64], ...]
+    histograms: Mapping[int, Histogram] = field(default_factory=dict)
+    """Position of a histogram vector -> its occupied cells."""
 
 
 class Engine(Protocol):

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable
 from dither.engines import emit, sources
-from dither.engines.base import MeasuredTable
+from dither.engines.base import Histogram, MeasuredTable
 from dither.errors import EngineError, EngineUnavailable, GuaranteeError, InvalidParameter
 from dither.plan import nodes
 from dither.secret import Secret
@@ -279,7 +279,22 @@ def _fetch(cursor: duckdb.DuckDBPyConnection, measure: nodes.Measure, emission: 
         if vector.dtype != np.int64:
             raise EngineError(FAILED)
         vectors.append(vector)
-    return MeasuredTable({key.id: data[key.id] for key in measure.keys}, tuple(vectors))
+    histograms = {
+        position: _histogram(cursor, measure, position, emission)
+        for position, vector in enumerate(measure.vectors)
+        if vector.kind == "histogram"
+    }
+    return MeasuredTable({key.id: data[key.id] for key in measure.keys}, tuple(vectors), histograms)
+
+
+def _histogram(
+    cursor: duckdb.DuckDBPyConnection, measure: nodes.Measure, position: int, emission: emit.Emission
+) -> Histogram:
+    data = cursor.execute(emit.histogram_sql(measure, position, emission)).fetchnumpy()
+    cells, counts = (np.asarray(data[name]) for name in ("cell", "v0"))
+    if cells.dtype != np.int64 or counts.dtype != np.int64:
+        raise EngineError(FAILED)
+    return Histogram({key.id: data[key.id] for key in measure.keys}, cells, counts)
 
 
 def _scan_for(table: Table, schema: SchemaTable, tau: int) -> nodes.Scan:

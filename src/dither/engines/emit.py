@@ -14,17 +14,28 @@ How that is done follows the shape of the plan, never the data (docs/proofs/plan
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+from dither.errors import GuaranteeError
 from dither.plan import nodes
 from dither.plan.nodes import Measure, Rows, Vector
-from dither.sql.expressions import Expr, columns_of
-from dither.sql.printing import print_expr, quote_name
-from dither.sql.types import Kind
+from dither.sql.expressions import Expr, Payload, columns_of, literal
+from dither.sql.printing import print_expr, quote_name, sql_type
+from dither.sql.types import Kind, Type
 
-__all__ = ["HeavySource", "Method", "TableSource", "choose_method", "heavy_query", "measure_sql", "relation_sql"]
+__all__ = [
+    "Emission",
+    "Method",
+    "TableSource",
+    "choose_method",
+    "heavy_query",
+    "histogram_sql",
+    "kept_relation_sql",
+    "measure_sql",
+    "relation_sql",
+]
 
 Method = Literal["none", "subtract", "swap", "kept"]
 Part = Literal["all", "excess", "heavy", "heavy_kept", "kept"]
@@ -42,13 +53,6 @@ class TableSource:
 
 
 @dataclass(frozen=True)
-class HeavySource:
-    """Where the ranked rows of units above tau are: the name of a stored table, or of a WITH query (cold)."""
-
-    name: str
-
-
-@dataclass(frozen=True)
 class Emission:
     """What the printer needs besides the nodes."""
 
@@ -62,23 +66,32 @@ def choose_method(measure: Measure) -> Method:
     scans = [scan for scan in nodes.scans_of(measure.input) if scan.truncated]
     if not scans:
         return "none"
-    linear = all(vector.kind in ("rows", "sum") and not vector.distinct for vector in measure.vectors)
-    if len(nodes.scans_of(measure.input)) > 1 or not linear:
+    by_row = all(v.kind in ("rows", "sum", "histogram") and not v.distinct for v in measure.vectors)
+    by_unit = all(v.kind != "distinct" and not v.distinct for v in measure.vectors)
+    if len(nodes.scans_of(measure.input)) > 1 or not by_unit:
         return "kept"
     below = nodes.walk_rows(measure.input)
-    if all(
+    if by_row and all(
         isinstance(n, nodes.Scan | nodes.PublicScan | nodes.Filter | nodes.Project | nodes.Join | nodes.SemiJoin)
         for n in below
     ):
         return "subtract"
-    if any(isinstance(n, nodes.Join | nodes.UnionAll) for n in below):
-        return "kept"
     return "swap"
 
 
 def measure_sql(measure: Measure, emission: Emission) -> str:
-    """One SELECT: key columns k0, k1, ... and vectors v0, v1, ...; one row per group that has any (kept) row."""
-    method = choose_method(measure)
+    """One SELECT: key columns k0, k1, ... and vectors v0, v1, ...; one row per group that has any (kept) row.
+    Histograms are read by `histogram_sql`; their vector is zero here."""
+    return _summed(measure, emission, choose_method(measure), None)
+
+
+def histogram_sql(measure: Measure, position: int, emission: Emission) -> str:
+    """One SELECT: key columns, the grid cell, and v0, how many rows are in it; only cells with a (kept) row."""
+    return _summed(measure, emission, choose_method(measure), measure.vectors[position])
+
+
+def _summed(measure: Measure, emission: Emission, method: Method, cell: Vector | None) -> str:
+    """The signed parts of the truncation added up per group (and cell)."""
     terms: list[tuple[Part, int]] = {
         "none": [("all", 1)],
         "subtract": [("all", 1), ("excess", -1)],
@@ -86,8 +99,8 @@ def measure_sql(measure: Measure, emission: Emission) -> str:
         "kept": [("kept", 1)],
     }[method]  # type: ignore[assignment]
     printer = _Printer(emission)
-    parts = [_grouped(measure, printer, part, sign) for part, sign in terms]
-    body = _combine(measure, parts)
+    parts = [_grouped(measure, printer, part, sign, cell) for part, sign in terms]
+    body = _combine(measure, parts, cell)
     ctes = printer.ctes()
     return f"WITH {ctes} {body}" if ctes else body
 
@@ -121,27 +134,54 @@ def heavy_query(scan: nodes.Scan, emission: Emission) -> str:
         [f"hash({', '.join([*names, 'u', str(emission.salt(scan.table))])})", *(f"{n} NULLS LAST" for n in names)]
     )
     return (
-        f"SELECT {', '.join([*names, 'u'])}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS r FROM ({all_rows}) "
-        f"WHERE u IN (SELECT {source.unit_sql} {present} GROUP BY 1 HAVING count(*) > {scan.tau})"
+        f"SELECT {', '.join([*names, 'u'])}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS r "
+        f"FROM ({all_rows}) WHERE u IN (SELECT {source.unit_sql} {present} GROUP BY 1 HAVING count(*) > {scan.tau})"
     )
 
 
-def _grouped(measure: Measure, printer: _Printer, part: Part, sign: int) -> str:
+def _grouped(measure: Measure, printer: _Printer, part: Part, sign: int, cell: Vector | None) -> str:
     """SELECT raw keys, signed vectors FROM rows GROUP BY raw keys."""
+    if cell is not None:
+        return _counted_cells(measure, printer, part, sign, cell)
     key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
     wanted = columns_of(*key_exprs, *(e for v in measure.vectors for e in (v.expr, v.filter) if e is not None))
+    if any(vector.kind == "units" for vector in measure.vectors):
+        wanted |= {measure.unit}
     rows = printer.rows(measure.input, wanted, part)
     keys = [f"{_key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
-    vectors = [_vector_sql(vector, sign) for vector in measure.vectors]
+    vectors = [_vector_sql(vector, sign, measure) for vector in measure.vectors]
     counted = ["count(*)" if sign > 0 else "-count(*)"] if measure.has_private_keys else []
     selected = [*keys, *(f"{sql} AS v{i}" for i, sql in enumerate(vectors)), *(f"{sql} AS n" for sql in counted)]
     grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
     return f"SELECT {', '.join(selected) or '1 AS one'} FROM ({rows}) AS q{grouping}"
 
 
-def _combine(measure: Measure, parts: list[str]) -> str:
+def _counted_cells(measure: Measure, printer: _Printer, part: Part, sign: int, cell: Vector) -> str:
+    """SELECT raw keys, cell, signed row count FROM rows GROUP BY raw keys, cell."""
+    assert cell.expr is not None
+    key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
+    conditions = [cell.filter] if cell.filter is not None else []
+    rows = printer.rows(measure.input, columns_of(*key_exprs, cell.expr, *conditions), part)
+    keys = [f"{_key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
+    where = " AND ".join(print_expr(condition) for condition in conditions) or "TRUE"
+    inner = f"SELECT {', '.join([*keys, f'{_contribution(cell)} AS cell'])} FROM ({rows}) AS q WHERE {where}"
+    names = [quote_name(f"r{i}") for i in range(len(keys))]
+    counted = "count(*)" if sign > 0 else "-count(*)"
+    grouping = ", ".join([*names, "cell"])
+    return f"SELECT {grouping}, {counted} AS v0 FROM ({inner}) AS c GROUP BY {grouping}"
+
+
+def _combine(measure: Measure, parts: list[str], cell: Vector | None) -> str:
     """Add the signed parts up per group, enforce the keys' domains, saturate."""
-    keys = [f"{_final_key(key.expr, i)} AS {quote_name(f'k{i}')}" for i, key in enumerate(measure.keys)]
+    if cell is not None:
+        names = [f"{_final_key(key.expr, i)} AS {quote_name(key.id)}" for i, key in enumerate(measure.keys)]
+        grouping = ", ".join(str(i + 1) for i in range(len(names) + 1))
+        selected = ", ".join([*names, "CAST(cell AS BIGINT) AS cell", f"{_saturated('v0')} AS v0"])
+        union = " UNION ALL ".join(parts)
+        return (
+            f"SELECT {selected} FROM ({union}) AS parts WHERE cell IS NOT NULL GROUP BY {grouping} HAVING sum(v0) > 0"
+        )
+    keys = [f"{_final_key(key.expr, i)} AS {quote_name(key.id)}" for i, key in enumerate(measure.keys)]
     vectors = [f"{_saturated(f'v{i}')} AS v{i}" for i in range(len(measure.vectors))]
     grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
     # A private group is a candidate only if a kept row of it is there: a cut row must not even name it.
@@ -178,13 +218,17 @@ def _saturated(column: str) -> str:
     return f"CAST(least(greatest(coalesce(sum({column}), 0), -{SATURATION}), {SATURATION}) AS BIGINT)"
 
 
-def _vector_sql(vector: Vector, sign: int) -> str:
+def _vector_sql(vector: Vector, sign: int, measure: Measure) -> str:
     """The signed integer sum of one vector over a group's rows."""
     minus = "-" if sign < 0 else ""
     condition = f" FILTER (WHERE {print_expr(vector.filter)})" if vector.filter is not None else ""
     if vector.kind == "rows":
         counted = "*" if vector.expr is None else _presence(vector.expr)
         return f"{minus}count({counted}){condition}"
+    if vector.kind == "units":
+        return f"{minus}count(DISTINCT {quote_name(measure.unit)}){condition}"
+    if vector.kind == "histogram":
+        return "CAST(0 AS BIGINT)"
     assert vector.expr is not None
     distinct = "DISTINCT " if vector.distinct else ""
     if vector.kind == "distinct":
@@ -213,6 +257,8 @@ def _contribution(vector: Vector) -> str:
     assert expr is not None
     if expr.type.kind is Kind.INTEGER:
         return _integer_contribution(vector, expr)
+    if expr.type.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return _moment_contribution(vector, expr)
     scale = _float(float(1 / vector.step))
     offset = _float(0.5 - vector.center)
     bounded = expr.op == "read" and expr.payload[0].bounds is not None  # type: ignore[index,union-attr]
@@ -244,6 +290,16 @@ def _integer_contribution(vector: Vector, expr: Expr) -> str:
     return value if vector.center == 0 else f"({value} - {vector.center})"
 
 
+def _moment_contribution(vector: Vector, expr: Expr) -> str:
+    """Days or microseconds since 1970 as an integer expression, then as for integers."""
+    units = "(CAST({0} AS DATE) - DATE '1970-01-01')" if expr.type.kind is Kind.DATE else "epoch_us({0})"
+    step = int(vector.step)
+    base = int(expr.lo or 0) // step * step
+    count = units.format(print_expr(expr))
+    shifted = f"(CAST({count} AS HUGEINT) - {base} + {step // 2}) // {step}"
+    return f"CAST({shifted} + {base // step - vector.center} AS BIGINT)"
+
+
 def _float(value: float) -> str:
     return f"CAST('{value!r}' AS DOUBLE)"
 
@@ -272,6 +328,8 @@ class _Printer:
                 source = self.emission.tables(node.table)
                 columns = [f"{source.column_sql(c.name)} AS {quote_name(c.id)}" for c in node.columns if c.id in needed]
                 return f"SELECT {_list(columns)} FROM {source.from_sql}"
+            case nodes.Given():
+                return _given(node, needed)
             case nodes.Filter(input, condition):
                 inner = self.rows(input, needed | columns_of(condition), part)
                 return f"SELECT {_names(needed)} FROM ({inner}) AS q WHERE {print_expr(condition)}"
@@ -412,7 +470,7 @@ def ids_of(node: Rows) -> frozenset[str]:
     match node:
         case nodes.Scan(_, columns, unit, _, _):
             return frozenset({c.id for c in columns} | {unit})
-        case nodes.PublicScan(_, columns):
+        case nodes.PublicScan(_, columns) | nodes.Given(_, columns):
             return frozenset(c.id for c in columns)
         case nodes.Project(_, outputs):
             return frozenset(o.id for o in outputs)
@@ -475,6 +533,28 @@ def _window_sql(call: nodes.WindowCall, tie_break: tuple[str, ...]) -> str:
     partition = f"PARTITION BY {', '.join(print_expr(e) for e in call.partition)}" if call.partition else ""
     ordering = f" ORDER BY {', '.join(order)}" if order else ""
     return f"{call.function}({args}){condition} OVER ({partition}{ordering}{' ' + call.frame if call.frame else ''})"
+
+
+def _given(node: nodes.Given, needed: frozenset[str]) -> str:
+    """Released rows, written out."""
+    if node.rows is None:
+        raise GuaranteeError("A table of an earlier phase was printed before it was known.")
+    names = ", ".join(quote_name(column.id) for column in node.columns)
+    if node.rows:
+        listed = ", ".join(
+            "(" + ", ".join(_given_value(v, t) for v, t in zip(row, node.types, strict=True)) + ")" for row in node.rows
+        )
+        table = f"(VALUES {listed}) AS given({names})"
+    else:
+        nulls = ", ".join(f"CAST(NULL AS {sql_type(t)})" for t in node.types)
+        table = f"(SELECT * FROM (VALUES ({nulls})) AS v WHERE FALSE) AS given({names})"
+    return f"SELECT {_names(needed)} FROM {table}"
+
+
+def _given_value(value: Payload, type: Type) -> str:
+    if value is None:
+        return f"CAST(NULL AS {sql_type(type)})"
+    return f"CAST({print_expr(replace(literal(value), type=type))} AS {sql_type(type)})"  # type: ignore[arg-type]
 
 
 def _names(ids: frozenset[str]) -> str:

@@ -24,13 +24,16 @@ Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 GENESIS = "0" * 64
 """The hash before the first row."""
 
+# One encoder for all: json.dumps makes a new one for every call with arguments of its own.
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+
 _ROW = b"dither ledger row 1\0"
 _RECEIPT = b"dither ledger receipt 1\0"
 
 
 def canonical(value: Json) -> str:
     """The one JSON text of `value`, which passed `check`: keys sorted, no spaces, ASCII only."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _encode(value)
 
 
 def check(value: object) -> None:
@@ -56,8 +59,7 @@ def digest(data: bytes) -> str:
 
 def row_hash(previous: str, columns: Sequence[str | int | None]) -> str:
     """SHA-256 over the previous hash and the row's columns as they are stored."""
-    text = json.dumps([previous, *columns], separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(_ROW + text.encode()).hexdigest()
+    return hashlib.sha256(_ROW + _encode([previous, *columns]).encode()).hexdigest()
 
 
 def receipt_digest(key: bytes, entry_id: str, entry_hash: str) -> str:

@@ -76,7 +76,7 @@ class Page:
 
     def __init__(self, connection: Connection, now: dt.datetime) -> None:
         self.connection = connection
-        row = _HEAD.run(connection).one_or_none()
+        row = next(iter(_HEAD.rows(connection)), None)
         self._head = _Head(row.seq, row.hash, row.day) if row else _Head(0, GENESIS, "")
         self.at = _utc_text(now)
         # A clock set back must not open yesterday's daily limits again: the day never goes back.
@@ -91,12 +91,12 @@ class Page:
 
     def states(self, entry: str) -> list[EntryRow]:
         """An entry's rows, oldest first, without their bodies."""
-        return [EntryRow(row.kind, row.hash, row.day) for row in _STATES.run(self.connection, {"entry": entry})]
+        return [EntryRow(row.kind, row.hash, row.day) for row in _STATES.rows(self.connection, {"entry": entry})]
 
     def entry_of_request(self, analyst: str, request: str) -> str | None:
         """The id of the entry that this analyst's idempotency key made, if any."""
-        found = _REQUEST.run(self.connection, {"analyst": analyst, "request": request}).scalar_one_or_none()
-        return None if found is None else str(found)
+        found = _REQUEST.rows(self.connection, {"analyst": analyst, "request": request})
+        return str(found[0].entry) if found else None
 
     def append(
         self,
@@ -118,10 +118,10 @@ class Page:
         body = canonical({"facts": facts, "standings": stored})
         columns = (self._head.seq + 1, kind, entry, analyst, request, self.at, self.day, body)
         row = LogRow(*columns, previous=self._head.hash, hash=row_hash(self._head.hash, columns))
-        _ADD_ROW.run(self.connection, vars(row))
+        _ADD_ROW.insert(self.connection, [vars(row)])
         if stored:
             bodies = [{"level": level, "seq": row.seq, "body": canonical(value)} for level, value in stored.items()]
-            _ADD_STANDING.run(self.connection, bodies)
+            _ADD_STANDING.insert(self.connection, bodies)
         self._head = _Head(row.seq, row.hash, self.day)
         return row
 
@@ -149,7 +149,7 @@ class Journal:
 
     def today(self, connection: Connection) -> str:
         """The UTC day that limits go by, read outside a page."""
-        row = _HEAD.run(connection).one_or_none()
+        row = next(iter(_HEAD.rows(connection)), None)
         return max(_utc_text(self._clock())[:10], row.day if row else "")
 
 
@@ -158,18 +158,18 @@ def latest_standings(connection: Connection, *levels: str) -> dict[str, Standing
     if not levels:
         return {}
     names = {f"level_{number}": level for number, level in enumerate(levels)}
-    rows = _STANDINGS[len(levels)].run(connection, names)
+    rows = _STANDINGS[len(levels)].rows(connection, names)
     return {row.level: Standing.from_json(json.loads(row.body)) for row in rows}
 
 
 def rows_of_entry(connection: Connection, entry: str) -> list[LogRow]:
     """An entry's rows, oldest first."""
-    return [log_row(row) for row in _ENTRY.run(connection, {"entry": entry})]
+    return [log_row(row) for row in _ENTRY.rows(connection, {"entry": entry})]
 
 
 def log_row(row: object) -> LogRow:
     """A LogRow of a database row that has all of the log's columns."""
-    return LogRow(**row._mapping)  # type: ignore[attr-defined]
+    return LogRow(**row._asdict())  # type: ignore[attr-defined]
 
 
 def _utc_text(now: dt.datetime) -> str:

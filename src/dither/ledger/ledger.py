@@ -88,28 +88,20 @@ class Ledger(OwnerCommands, Reports):
         when promise or release are no longer those the question was planned under. A refusal charges nothing."""
         analyst = self._analyst(request.analyst)
         _check_request(request)
+        facts = self._facts(request, analyst)
         with self._journal.writing() as page:
             if request.idempotency_key is not None:
                 earlier = page.entry_of_request(analyst.name, request.idempotency_key)
                 if earlier is not None:
                     return _repeated(rows_of_entry(page.connection, earlier), request)
-            levels = levels_of("reserved", {}, analyst=analyst.name, day=page.day)
+            levels = levels_of("reserved", facts, analyst=analyst.name, day=page.day)
             before = page.standings(*levels)
             self._check_current(before[DATASET], request.release)
             self._check_frozen(before[DATASET], before.get(analyst_level(analyst.name)))
             self._admit(analyst, before, page.day, request.price)
             row = page.append(
                 "reserved",
-                facts={
-                    "text": request.text,
-                    "fingerprint": request.fingerprint,
-                    "price": price_json(request.price),
-                    "events": [event.to_dict() for event in request.events],
-                    "vectors": request.vectors,
-                    "release": request.release,
-                    "holder": self._journal.store.presence.token(),
-                    "recorded": terms_of_analyst(analyst).to_json(),
-                },
+                facts=facts,
                 entry=secrets.token_hex(8),
                 analyst=analyst.name,
                 request=request.idempotency_key,
@@ -212,6 +204,19 @@ class Ledger(OwnerCommands, Reports):
         """Check the whole chain, every total, every vector, and whether the entry of `receipt` is in it."""
         with self._journal.reading() as connection:
             return verify_ledger(connection, self._key, receipt)
+
+    def _facts(self, request: ReservationRequest, analyst: Analyst) -> dict[str, Json]:
+        """What a reserved row says, all of it known before the ledger is looked at."""
+        return {
+            "text": request.text,
+            "fingerprint": request.fingerprint,
+            "price": price_json(request.price),
+            "events": [event.to_dict() for event in request.events],
+            "vectors": request.vectors,
+            "release": request.release,
+            "holder": self._journal.store.session(),
+            "recorded": terms_of_analyst(analyst).to_json(),
+        }
 
     def _admit(self, analyst: Analyst, before: Mapping[str, Standing], day: str, price: Price) -> None:
         self._admit_own(analyst, before, day, price)

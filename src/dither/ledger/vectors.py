@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, insert, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, insert, select
 
 from dither.errors import GuaranteeError
 from dither.ledger.amounts import price_from_json, price_json
@@ -90,16 +90,16 @@ def store_vectors(
         }
         for position, item in enumerate(vectors)
     ]
-    _ADD_VECTOR.run(connection, rows)
+    _ADD_VECTOR.insert(connection, rows)
 
 
 def add_payer(connection: Connection, item: ReleasedVector, analyst: str) -> None:
-    _ADD_PAYER.run(connection, {"entry": item.entry_id, "position": item.position, "analyst": analyst})
+    _ADD_PAYER.insert(connection, [{"entry": item.entry_id, "position": item.position, "analyst": analyst}])
 
 
 def has_paid(connection: Connection, item: ReleasedVector, analyst: str) -> bool:
     """Whether this analyst has paid for it by now; `item` may be older than that."""
-    rows = _PAYERS.run(connection, {"entry": item.entry_id, "position": item.position}).all()
+    rows = _PAYERS.rows(connection, {"entry": item.entry_id, "position": item.position})
     if not rows:
         raise GuaranteeError("A vector was about to be reused that the ledger does not hold.")
     return any(analyst in row for row in rows)
@@ -107,19 +107,19 @@ def has_paid(connection: Connection, item: ReleasedVector, analyst: str) -> bool
 
 def released_vectors(connection: Connection, identity: str, release: str) -> list[ReleasedVector]:
     """Every kept measurement of this vector in this release."""
-    return _gather(_BY_IDENTITY.run(connection, {"identity": identity, "release": release}))
+    return _gather(_BY_IDENTITY.rows(connection, {"identity": identity, "release": release}))
 
 
 def vectors_of_entry(connection: Connection, entry: str) -> list[ReleasedVector]:
     """An entry's vectors, in their order."""
-    return _gather(_BY_ENTRY.run(connection, {"entry": entry}))
+    return _gather(_BY_ENTRY.rows(connection, {"entry": entry}))
 
 
 def all_vectors(connection: Connection) -> list[ReleasedVector]:
-    return _gather(_ALL.run(connection))
+    return _gather(_ALL.rows(connection))
 
 
-def _gather(rows: Iterable[Row[Any]]) -> list[ReleasedVector]:
+def _gather(rows: Iterable[Any]) -> list[ReleasedVector]:
     """One vector per (entry, position); its rows differ in the payer only."""
     gathered = []
     for _, group in groupby(rows, key=lambda row: (row.entry, row.position)):

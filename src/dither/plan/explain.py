@@ -5,14 +5,14 @@ Flow: `Session.explain`; the command line and notebooks show it. Computed from t
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from dither.accounting import Price, Remaining
 from dither.catalog.model import Catalog
 from dither.noise import DiscreteLaplace
 from dither.plan import nodes
-from dither.plan.price import PricedPlan, PricedVector
+from dither.plan.price import ChoiceLaw, PricedPlan, PricedVector
 from dither.sql.expressions import Expr
 
 __all__ = ["Explanation", "VectorPlan", "describe_expression", "describe_vector", "explain_plan"]
@@ -65,24 +65,28 @@ class Explanation:
 
 
 def explain_plan(
-    priced: PricedPlan, cost: Price, known: Set[tuple[int, int]], catalog: Catalog, remaining: Remaining | None
+    parts: Sequence[tuple[PricedPlan, Set[tuple[int, int]]]],
+    cost: Price,
+    catalog: Catalog,
+    remaining: Remaining | None,
 ) -> Explanation:
-    """known: (measure, vector) positions that cost nothing."""
-    vectors = []
-    for m, measure in enumerate(priced.measures):
-        domain = measure.measure.domain
-        groups = "private" if domain is None else f"{domain.size:,}"
-        for p, vector in enumerate(measure.vectors):
-            vectors.append(_vector_plan(vector, measure.measure, groups, (m, p) in known))
-    scans = {
-        s.table: s.tau for measure in priced.measures for s in nodes.scans_of(measure.measure.input) if s.truncated
-    }
+    """parts: the question's phases and last itself, each with the (measure, vector) positions that cost nothing."""
+    vectors: list[VectorPlan] = []
+    scans: dict[str, int] = {}
+    for priced, known in parts:
+        for m, measure in enumerate(priced.measures):
+            domain = measure.measure.domain
+            groups = "private" if domain is None else f"{domain.size:,}"
+            for p, vector in enumerate(measure.vectors):
+                vectors.append(_vector_plan(vector, measure.measure, groups, (m, p) in known))
+            scans |= {s.table: s.tau for s in nodes.scans_of(measure.measure.input) if s.truncated}
+    plan = parts[-1][0].plan
     kept = tuple((catalog.tables[table].name, tau) for table, tau in sorted(scans.items()))
-    notes = list(priced.plan.notes)
+    notes = list(plan.notes)
     if cost.gaussian:
         notes.append("Gaussian noise closes the epsilon meter of this budget: later questions are priced in rho alone.")
     return Explanation(
-        priced.plan.text, tuple(vectors), cost, catalog.unit_name, kept, tuple(notes), remaining, _left(cost, remaining)
+        plan.text, tuple(vectors), cost, catalog.unit_name, kept, tuple(notes), remaining, _left(cost, remaining)
     )
 
 
@@ -93,13 +97,21 @@ def price_text(price: Price) -> str:
     return ", ".join(parts)
 
 
-def describe_vector(vector: nodes.Vector, measure: nodes.Measure) -> str:
+def describe_vector(vector: nodes.Vector, measure: nodes.Measure | None = None) -> str:
     """`COUNT(*)`, `SUM(age) WHERE ...`, as an auditor would name it."""
     inside = "*" if vector.expr is None else describe_expression(vector.expr)
-    word = {"rows": "COUNT", "sum": "SUM", "distinct": "COUNT DISTINCT", "histogram": "HISTOGRAM"}[vector.kind]
+    if vector.kind == "units":
+        inside = "unit"
+    word = {
+        "rows": "COUNT",
+        "sum": "SUM",
+        "units": "COUNT DISTINCT",
+        "distinct": "COUNT DISTINCT",
+        "histogram": "QUANTILE",
+    }[vector.kind]
     shifted = f" around {float(vector.center * vector.step):g}" if vector.center else ""
     condition = f" where {describe_expression(vector.filter)}" if vector.filter is not None else ""
-    by = f" by {', '.join(key.name for key in measure.keys)}" if measure.keys else ""
+    by = f" by {', '.join(key.name for key in measure.keys)}" if measure is not None and measure.keys else ""
     return f"{word}({inside}){shifted}{condition}{by}"
 
 
@@ -128,6 +140,17 @@ def describe_expression(expr: Expr) -> str:
 def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, known: bool) -> VectorPlan:
     step = float(vector.vector.step)
     law = vector.law
+    if isinstance(law, ChoiceLaw):
+        ranks = 2 * float(measure.tau / law.epsilon)
+        return VectorPlan(
+            describe_vector(vector.vector, measure),
+            groups,
+            float(measure.tau),
+            "exponential mechanism, ranks",
+            ranks,
+            float("nan"),
+            known,
+        )
     mechanism = "Laplace" if isinstance(law, DiscreteLaplace) else "Gaussian"
     scale = float(law.scale) if isinstance(law, DiscreteLaplace) else float(law.sigma2) ** 0.5
     return VectorPlan(

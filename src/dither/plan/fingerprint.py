@@ -22,33 +22,45 @@ _ID_FIELDS = frozenset({"id", "unit", "outputs", "tie_break"})
 
 
 def vector_identity(
-    measure: nodes.Measure, position: int, catalog: Catalog, *, release: str, public_version: str
+    measure: nodes.Measure,
+    position: int,
+    catalog: Catalog,
+    *,
+    release: str,
+    public_version: str,
+    inputs: str = "[]",
 ) -> str:
-    """Hex digest that names one vector within one release of one data set."""
-    return _digest(
-        "vector",
-        measure_digest(measure, catalog),
-        _encoded(measure.vectors[position], measure),
-        release,
-        public_version,
-    )
+    """Hex digest that names one vector within one release of one data set.
+    inputs: the released results of earlier phases that the measure rests on."""
+    vector = _encoded(measure.vectors[position], measure)
+    return _digest("vector", measure_digest(measure, catalog), vector, release, public_version, inputs)
 
 
 def measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
     """Digest of a measure without its vectors: rows, keys and the list of groups."""
     names: dict[str, str] = {}
     rows = _encode(measure.input, "", names)
+    unit = _renamed(measure.unit, names)
     keys = tuple(_encode(key.expr, "", names) for key in measure.keys)
     domain = None if measure.domain is None else hashlib.sha256(measure.domain.source.encode()).hexdigest()
     return _digest(
-        "measure", rows, measure.tau, keys, domain, measure.min_units_per_key, catalog.promise_digest(), catalog.nulls
+        "measure",
+        rows,
+        unit,
+        measure.tau,
+        keys,
+        domain,
+        measure.min_units_per_key,
+        catalog.promise_digest(),
+        catalog.nulls,
     )
 
 
 def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:
     """Digest of everything a question means: its measures with all vectors, and its finish."""
     measures = tuple((measure_digest(m, catalog), tuple(_encoded(v, m) for v in m.vectors)) for m in plan.measures)
-    return _digest("plan", measures, plan.finish_sql)
+    phases = tuple((phase.name, plan_fingerprint(phase.plan, catalog)) for phase in plan.phases)
+    return _digest("plan", measures, plan.finish_sql, phases)
 
 
 def _encoded(vector: nodes.Vector, measure: nodes.Measure) -> tuple[Any, ...]:

@@ -9,8 +9,9 @@ and each field is read or refused, and only listed functions are let through.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dither.errors import QueryRefused
@@ -145,6 +146,8 @@ class FinishTree:
     tree: Json
     columns: tuple[str, ...]
     roles: tuple[str, ...]
+    measures: frozenset[str]
+    """Names of the measures it reads."""
     with_ends: Json | None = None
 
 
@@ -153,6 +156,10 @@ class NoisySource:
     """A FROM clause over noisy tables, already rewritten."""
 
     tree: Json
+    measures: frozenset[str]
+    whole: FinishTree | None = None
+    """The SELECT it is, where it is one and not a join."""
+    alias: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,6 +169,10 @@ class Rewriter:
     replace: Replace | None = None
     aggregates: bool = False
     """May aggregates over noisy rows stand here?"""
+    lower: Callable[[Tree], FinishTree] | None = None
+    """Makes a finish of a subquery's SELECT; None where subqueries cannot stand."""
+    inner: list[frozenset[str]] = field(default_factory=list)
+    """Measures that subqueries read, as they are met."""
 
     def expr(self, tree: Tree) -> Json:
         if self.replace is not None:
@@ -195,9 +206,11 @@ class Rewriter:
                 return self._function(tree)
             case "WINDOW":
                 return self._window(tree)
+            case "SUBQUERY" if self.lower is not None:
+                return self._subquery(tree)
             case "STAR" if self.aggregates:
-                for field in ("relation_name", "exclude_list"):
-                    tree.take(field)
+                for part in ("relation_name", "exclude_list"):
+                    tree.take(part)
                 return self._copy(tree, {})
         raise tree.refuse("P-121", f"This ({tree.kind.replace('_', ' ').lower()}) is not supported over noisy results.")
 
@@ -220,6 +233,22 @@ class Rewriter:
                     raise tree.refuse("P-126", f"This modifier ({other.lower()}) is not supported.")
             modifier.done()
         return result
+
+    def measures(self) -> frozenset[str]:
+        """All measures its subqueries read."""
+        return frozenset().union(*self.inner)
+
+    def _subquery(self, tree: Tree) -> Json:
+        """A noisy SELECT used as a value or a set: it stands in the finish as it is."""
+        assert self.lower is not None
+        body = tree.need_child("subquery")
+        node = body.need_child("node")
+        whole = self.lower(node)
+        self.inner.append(whole.measures)
+        for name in ("subquery_type", "comparison_type"):
+            tree.take(name)
+        changed: Json = {"subquery": {**body.data, "node": whole.tree}, "child": self._optional(tree, "child")}
+        return self._copy(tree, changed)
 
     def _copy(self, tree: Tree, changed: Json) -> Json:
         tree.done()
@@ -273,8 +302,8 @@ class Rewriter:
         name = str(tree.take("function_name")).lower()
         if name not in WINDOW_FUNCTIONS:
             raise tree.refuse("S-155", f"The window function {display_name(name)} is not supported.")
-        for field in ("start", "end", "exclude_clause", "ignore_nulls", "has_ignore_nulls", "distinct"):
-            tree.take(field)
+        for name_of_part in ("start", "end", "exclude_clause", "ignore_nulls", "has_ignore_nulls", "distinct"):
+            tree.take(name_of_part)
         if tree.children("arg_orders"):
             raise tree.refuse("S-155", "ORDER BY inside a window function's arguments is not supported.")
         changed: Json = {
@@ -282,8 +311,8 @@ class Rewriter:
             "partitions": self._list(tree, "partitions"),
             "orders": self._orders(tree, "orders"),
         }
-        for field in ("start_expr", "end_expr", "offset_expr", "default_expr", "filter_expr"):
-            changed[field] = self._optional(tree, field)
+        for part in ("start_expr", "end_expr", "offset_expr", "default_expr", "filter_expr"):
+            changed[part] = self._optional(tree, part)
         return self._copy(tree, changed)
 
     def _orders(self, tree: Tree, field: str) -> list[Json]:
@@ -297,9 +326,9 @@ class Rewriter:
         return result
 
 
-def over_noisy(tree: Tree, source: NoisySource) -> FinishTree:
+def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTree]) -> FinishTree:
     """A SELECT over noisy tables: any listed SQL, aggregates included."""
-    rewriter = Rewriter(aggregates=True)
+    rewriter = Rewriter(aggregates=True, lower=lower)
     items = tree.children("select_list")
     changed: Json = {
         "cte_map": {"map": []},
@@ -314,28 +343,35 @@ def over_noisy(tree: Tree, source: NoisySource) -> FinishTree:
     tree.take("group_sets")
     tree.take("aggregate_handling")
     tree.done()
-    return FinishTree({**tree.data, **changed}, tuple(item_name(item) for item in items), ("derived",) * len(items))
+    names = tuple(item_name(item) for item in items)
+    return FinishTree({**tree.data, **changed}, names, ("derived",) * len(items), source.measures | rewriter.measures())
 
 
 def set_operation(tree: Tree, parts: list[FinishTree]) -> FinishTree:
     """UNION, EXCEPT, INTERSECT of SELECTs over noisy tables."""
-    for field in ("setop_type", "setop_all", "left", "right", "children"):
-        tree.take(field)
+    for part in ("setop_type", "setop_all", "left", "right", "children"):
+        tree.take(part)
     if str(tree.data.get("setop_type")) not in ("UNION", "EXCEPT", "INTERSECT"):
         raise tree.refuse("P-127", "This set operation is not supported.")
     modifiers = Rewriter().modifiers(tree)
     tree.done()
     children = [part.tree for part in parts]
     changed: Json = {"modifiers": modifiers, "cte_map": {"map": []}, "children": children}
-    return FinishTree({**tree.data, **changed}, parts[0].columns, ("derived",) * len(parts[0].columns))
+    measures = frozenset().union(*(part.measures for part in parts))
+    return FinishTree({**tree.data, **changed}, parts[0].columns, ("derived",) * len(parts[0].columns), measures)
 
 
-def as_table(tree: Json, alias: str) -> NoisySource:
+def as_table(whole: FinishTree, alias: str) -> NoisySource:
     """A rewritten SELECT as a table of a FROM clause."""
     shell = _from_of("SELECT * FROM (SELECT 1) AS x")
     shell["alias"] = alias
-    shell["subquery"]["node"] = tree
-    return NoisySource(shell)
+    shell["subquery"]["node"] = whole.tree
+    return NoisySource(shell, whole.measures, whole, alias)
+
+
+def no_table() -> NoisySource:
+    """A SELECT without FROM: it may still hold noisy subqueries."""
+    return NoisySource({"type": "EMPTY", "alias": "", "sample": None}, frozenset())
 
 
 def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource:
@@ -349,7 +385,7 @@ def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource
     changed: Json = {"left": left.tree, "right": right.tree}
     changed["condition"] = None if condition is None else Rewriter().expr(condition)
     tree.done()
-    return NoisySource({**tree.data, **changed})
+    return NoisySource({**tree.data, **changed}, left.measures | right.measures)
 
 
 def table_named(name: str) -> Json:
@@ -363,8 +399,7 @@ def from_sql(sql: str) -> Json:
 
 
 def column_named(name: str) -> Json:
-    node: Json = embedded.parse_json(f"SELECT {quote_name(name)}")["statements"][0]["node"]["select_list"][0]
-    return node
+    return {**copy.deepcopy(_column_shape()), "column_names": [name]}
 
 
 def to_sql(tree: Json) -> str:
@@ -383,7 +418,19 @@ def item_name(item: Tree) -> str:
 
 
 def _from_of(sql: str) -> Json:
+    return copy.deepcopy(_parsed_from(sql))
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed_from(sql: str) -> Json:
     node: Json = embedded.parse_json(sql)["statements"][0]["node"]["from_table"]
+    return node
+
+
+@functools.lru_cache(maxsize=1)
+def _column_shape() -> Json:
+    """A column reference as this version of DuckDB writes it."""
+    node: Json = embedded.parse_json("SELECT x")["statements"][0]["node"]["select_list"][0]
     return node
 
 

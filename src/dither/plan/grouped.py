@@ -6,6 +6,7 @@ integer vectors, and the SELECT itself is rewritten so that aggregates and keys 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +69,18 @@ def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
     return GroupKeys(tuple(chosen), tuple(exprs), tuple(names), tuple(tuple(sorted(chosen)) for chosen in sets))
 
 
-def select(lowering: Lowering, tree: Tree, relation: Relation, keys: GroupKeys) -> finish.FinishTree:
+def select(
+    lowering: Lowering,
+    tree: Tree,
+    relation: Relation,
+    keys: GroupKeys,
+    lower: Callable[[Tree], finish.FinishTree],
+) -> finish.FinishTree:
     """The finish of the SELECT; adds its measures to the lowering."""
     tree.take("cte_map")
     items = tree.children("select_list")
     builder = _Grouped(lowering, relation, keys, [*items])
-    rewriter = finish.Rewriter(replace=builder.replace)
+    rewriter = finish.Rewriter(replace=builder.replace, lower=lower)
     selected = []
     for item in items:
         if item.kind == "STAR":
@@ -109,7 +116,8 @@ def select(lowering: Lowering, tree: Tree, relation: Relation, keys: GroupKeys) 
             "from_table": builder.source(intervals=True),
         }
     )
-    return finish.FinishTree(finished, tuple(finish.item_name(item) for item in items), roles, with_ends)
+    names = tuple(finish.item_name(item) for item in items)
+    return finish.FinishTree(finished, names, roles, frozenset(builder.names) | rewriter.measures(), with_ends)
 
 
 def _role(item: Json) -> str:
@@ -139,7 +147,7 @@ class _Grouped:
         self.aggregates: list[Aggregate] = []
         self.groupings: list[tuple[int, ...]] = []
         self.binder = Binder(relation.scope, now=lowering.now)
-        self.prefix = f"m{len(lowering.recipes)}"
+        self.prefix = lowering.ids.measure()
         self.names: list[str] = []
 
     def replace(self, tree: Tree) -> Json | None:
@@ -148,7 +156,7 @@ class _Grouped:
             return finish.column_named(self._aggregate(tree))
         if tree.kind == "OPERATOR" and tree.type == "GROUPING_FUNCTION":
             return finish.column_named(self._grouping(tree))
-        if tree.kind in ("CONSTANT", "WINDOW", "STAR") or contains_aggregate(tree):
+        if tree.kind in ("CONSTANT", "WINDOW", "STAR", "SUBQUERY") or contains_aggregate(tree):
             return None
         found = self._key(tree)
         if found is not None:
@@ -229,7 +237,14 @@ class _Grouped:
         vectors, recipes = compile_aggregates(self.aggregates, self.relation)
         catalog = self.lowering.catalog
         measure = nodes.Measure(
-            name, self.relation.node, self.relation.tau, keys, domain, vectors, catalog.min_units_per_key
+            name,
+            self.relation.node,
+            self.relation.unit,
+            self.relation.tau,
+            keys,
+            domain,
+            vectors,
+            catalog.min_units_per_key,
         )
         self.lowering.measures.append(measure)
         self.lowering.recipes[name] = recipes

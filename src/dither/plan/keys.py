@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -46,6 +47,8 @@ class KeyLists:
     catalog: Catalog
     public_values: Callable[[str, str], list[Any]]
     """(table, column) of a public table -> its distinct values, NULL among them as None."""
+    cache: dict[str, Domain] = field(default_factory=dict, compare=False)
+    """Lists by what they were derived from."""
 
     def domain(self, relation: Relation, keys: tuple[nodes.Key, ...], span: Span | None) -> Domain | None:
         """The list of all groups of these keys; None where it is private and the budget has a delta to select with."""
@@ -107,7 +110,7 @@ class _Derivation:
     def part(self, key: nodes.Key) -> _Part | None:
         expr = self.expand(key.expr)
         leaves = columns_of(expr)
-        if all(self.leaf(leaf, expr) for leaf in leaves):
+        if not _waits(expr) and all(self.leaf(leaf, expr) for leaf in leaves):
             size = 1
             for leaf in leaves:
                 size *= self.leaf_size[leaf]
@@ -199,32 +202,48 @@ class _Derivation:
         """The list itself, or its size where it is too long."""
         conditions = [c for c in (self.expand(f) for f in filters_of(self.relation.node)) if columns_of(c)]
         groups = _components(parts)
-        queries, sizes = [], []
-        for group in groups:
-            sql = self._component(group, conditions)
-            count, _ = embedded.run(f"SELECT count(*) AS n FROM ({sql})", self.tables)
-            queries.append(sql)
-            sizes.append(int(count["n"][0]))
-        size = int(np.prod([float(s) for s in sizes]))
-        if size > LARGEST_DOMAIN:
-            return size
+        queries = [self._component(group, conditions) for group in groups]
+        if math.prod(self.leaf_size[leaf] for group in groups for leaf in _leaves(group)) > LARGEST_DOMAIN:
+            size = math.prod(self._size(sql) for sql in queries)
+            if size > LARGEST_DOMAIN:
+                return size
         ids = [part.id for part in parts]
         names = ", ".join(quote_name(i) for i in ids)
         joined = " CROSS JOIN ".join(f"({sql}) AS c{i}" for i, sql in enumerate(queries))
         where = " AND ".join(f"{quote_name(i)} IS NOT NULL" for i in ids) if drop_nulls else "TRUE"
         order = ", ".join(f"{quote_name(i)} NULLS LAST" for i in ids)
         sql = f"SELECT {names} FROM {joined} WHERE {where} ORDER BY {order}"
-        columns, _ = embedded.run(sql, self.tables)
-        listed = {name: {k: np.asarray(v).tolist() for k, v in table.items()} for name, table in self.tables.items()}
-        return Domain(columns, len(next(iter(columns.values()))), repr((sql, sorted(listed.items()))))
+        listed = {name: [np.ma.asarray(v).tolist() for v in table.values()] for name, table in self.tables.items()}
+        source = repr((sql, sorted(listed.items())))
+        known = self.lists.cache.get(source)
+        if known is None:
+            columns, _ = embedded.run(sql, self.tables)
+            known = Domain(columns, len(next(iter(columns.values()))), source)
+            self.lists.cache[source] = known
+        return known
+
+    def _size(self, sql: str) -> int:
+        count, _ = embedded.run(f"SELECT count(*) AS n FROM ({sql})", self.tables)
+        return int(count["n"][0])
 
     def _component(self, parts: list[_Part], conditions: list[Expr]) -> str:
-        leaves = sorted(frozenset().union(*(part.leaves for part in parts)))
+        leaves = sorted(_leaves(parts))
         selected = ", ".join(f"{_key_sql(part.expr)} AS {quote_name(part.id)}" for part in parts)
         tables = " CROSS JOIN ".join(f"({self.leaf_sql[leaf]})" for leaf in leaves) or "(SELECT 1)"
-        usable = [c for c in conditions if columns_of(c) <= set(leaves)]
+        usable = [c for c in conditions if columns_of(c) <= set(leaves) and not _waits(c)]
         where = " AND ".join(print_expr(c) for c in usable) or "TRUE"
         return f"SELECT DISTINCT {selected} FROM {tables} WHERE {where}"
+
+
+def _waits(expr: Expr) -> bool:
+    """Does a value of an earlier phase stand in it, unknown while planning?"""
+    from dither.sql.expressions import walk
+
+    return any(node.op == "parameter" for node in walk(expr))
+
+
+def _leaves(parts: list[_Part]) -> frozenset[str]:
+    return frozenset().union(*(part.leaves for part in parts))
 
 
 def own_values(expr: Expr) -> list[Any] | None:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
-from dither.plan import finish, grouped, nodes, rows, separable
+from dither.plan import finish, grouped, nodes, phases, rows, separable
+from dither.plan.fingerprint import measure_digest
 from dither.plan.keys import KeyLists
 from dither.plan.separable import Ids, PublicFacts, Relation
 from dither.sql.bind import Binder, call_of
@@ -54,6 +55,7 @@ class Lowering:
     measures: list[nodes.Measure] = field(default_factory=list)
     recipes: dict[str, list[grouped.Recipe]] = field(default_factory=dict)
     """Measure name -> how its aggregates come from its vectors."""
+    phases: list[nodes.Phase] = field(default_factory=list)
     tables: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
@@ -62,25 +64,44 @@ class Lowering:
         try:
             lowered = self.query(parse(text), Environment())
             match lowered:
-                case finish.FinishTree(tree, columns, roles, with_ends):
-                    sql = finish.to_sql(tree)
-                    interval_sql = None if with_ends is None else finish.to_sql(with_ends)
+                case finish.FinishTree():
+                    return self.planned(lowered, text)
                 case Relation():
                     raise _raw_rows(lowered)
         except QueryRefused as refusal:
             raise refusal.located(text) from None
-        recipes = tuple((name, tuple(found)) for name, found in self.recipes.items())
+
+    def planned(self, whole: finish.FinishTree, text: str) -> nodes.Plan:
+        """The plan of a finish, with the measures it reads taken out of those still open."""
+        names = whole.measures
+        own = [measure for measure in self.measures if measure.name in names]
+        self.measures = [measure for measure in self.measures if measure.name not in names]
+        kept, aliases = self._measured_once(own)
+        needed = {name for measure in own for name in phases.named_in(measure)}
         return nodes.Plan(
             text,
-            tuple(self.measures),
-            sql,
-            interval_sql,
-            roles,
-            columns,
-            recipes,
+            tuple(kept),
+            finish.to_sql(whole.tree),
+            None if whole.with_ends is None else finish.to_sql(whole.with_ends),
+            whole.roles,
+            whole.columns,
+            tuple((measure.name, tuple(self.recipes[measure.name])) for measure in own),
             tuple(sorted(self.tables)),
             tuple(dict.fromkeys(self.notes)),
+            tuple(aliases),
+            tuple(phase for phase in self.phases if phase.name in needed),
         )
+
+    def _measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:
+        """Measures that are the same are read and paid for once."""
+        kept: dict[object, nodes.Measure] = {}
+        aliases = []
+        for measure in measures:
+            same = (measure_digest(measure, self.catalog), measure.vectors_digest(), tuple(k.id for k in measure.keys))
+            first = kept.setdefault(same, measure)
+            if first is not measure:
+                aliases.append((measure.name, first.name))
+        return list(kept.values()), aliases
 
     def query(self, tree: Tree, environment: Environment, outer: Scope | None = None) -> Lowered:
         """Any query: SELECT or set operation, with its CTEs."""
@@ -96,12 +117,21 @@ class Lowering:
         if tree.take("sample") is not None:
             raise tree.refuse("S-151", "Sampling is not supported.", hint="Ask of all rows; noise protects people.")
         source = self.from_clause(tree.need_child("from_table"), environment)
+
+        def noisy(node: Tree) -> finish.FinishTree:
+            return self.noisy_subquery(node, environment)
+
         if isinstance(source, finish.NoisySource):
-            return finish.over_noisy(tree, source)
+            whole = finish.over_noisy(tree, source, noisy)
+            if not whole.measures:
+                raise tree.refuse("S-103", "This SELECT reads no table.", hint="Name a table of the catalog in FROM.")
+            return whole
         relation, leftover = self.combine(source, tree, environment)
         relation = self.where(relation, leftover, tree, environment, outer)
         if rows.is_plain(tree):
-            return rows.select(self, tree, relation)
+            if not rows.is_distinct_groups(tree, relation):
+                return rows.select(self, tree, relation)
+            tree = rows.as_grouped(tree)
         if not relation.protected:
             raise tree.refuse(
                 "S-102",
@@ -111,7 +141,14 @@ class Lowering:
         keys = grouped.group_keys(self, tree, relation)
         if keys.holds_unit(relation):
             return rows.aggregate(self, tree, relation, keys)
-        return grouped.select(self, tree, relation, keys)
+        return grouped.select(self, tree, relation, keys, noisy)
+
+    def noisy_subquery(self, node: Tree, environment: Environment) -> finish.FinishTree:
+        """A subquery in a place where only noisy results can stand."""
+        lowered = self.query(node, environment)
+        if isinstance(lowered, Relation):
+            raise node.refuse("S-124", "A subquery used here must aggregate.", hint="Write (SELECT AVG(x) FROM ...).")
+        return lowered
 
     # FROM and WHERE ------------------------------------------------------------------------------------------------
 
@@ -125,7 +162,7 @@ class Lowering:
             case "JOIN":
                 return self._join(tree, environment)
             case "EMPTY":
-                raise tree.refuse("S-103", "This SELECT reads no table.", hint="Name a table of the catalog in FROM.")
+                return finish.no_table()
         raise tree.refuse(
             "P-123", f"This kind of table ({tree.type.replace('_', ' ').lower()}) is not supported in FROM."
         )
@@ -135,14 +172,14 @@ class Lowering:
     ) -> tuple[Relation, tuple[Expr | Tree, ...]]:
         """Join the relations of a comma-separated FROM by WHERE's equalities; gives what is left of WHERE as trees."""
         where = tree.child("where_clause")
-        parts = _and_parts(where) if where is not None else []
+        parts = and_parts(where) if where is not None else []
         if len(relations) == 1:
             return relations[0], tuple(parts)
         scope = Scope(tuple(column for relation in relations for column in relation.columns))
         bound: list[Expr] = []
         waiting: list[Expr | Tree] = []
         for part in parts:
-            if _has_subquery(part):
+            if has_subquery(part):
                 waiting.append(part)
             else:
                 bound += conjuncts(Binder(scope, now=self.now).bind(part))
@@ -154,7 +191,7 @@ class Lowering:
             within = joined.ids() | chosen.ids()
             now = [part for part in bound if columns_of(part) <= within]
             bound = [part for part in bound if part not in now]
-            condition = _and_all(now)
+            condition = and_all(now)
             joined = separable.join(
                 joined, chosen, "inner" if condition else "cross", condition, self.ids, self.facts, span
             )
@@ -282,8 +319,8 @@ class Lowering:
         match lowered:
             case Relation():
                 return [lowered.named(alias)]
-            case finish.FinishTree(tree):
-                return finish.as_table(tree, alias)
+            case finish.FinishTree():
+                return finish.as_table(lowered, alias)
 
     def _join(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
         left = self.from_clause(tree.need_child("left"), environment)
@@ -294,15 +331,19 @@ class Lowering:
         if isinstance(left, finish.NoisySource) or isinstance(right, finish.NoisySource):
             if isinstance(left, finish.NoisySource) and isinstance(right, finish.NoisySource):
                 return finish.join_noisy(tree, left, right)
-            raise tree.refuse(
-                "S-114",
-                "This joins an aggregated table with rows of people.",
-                hint="Ask the two questions one after the other, or aggregate both before joining.",
-            )
+            left, right = (phases.as_rows(self, side, tree) for side in (left, right))
         if reference == "CROSS":
             tree.done()
             return [*left, *right]
-        if reference not in ("REGULAR", "NATURAL") or kind not in ("inner", "left", "right", "outer", "semi", "anti"):
+        if reference not in ("REGULAR", "NATURAL") or kind not in (
+            "inner",
+            "left",
+            "right",
+            "full",
+            "outer",
+            "semi",
+            "anti",
+        ):
             raise tree.refuse("S-115", f"This kind of join ({reference.lower()} {kind}) is not supported.")
         a, b = self._one(left, tree), self._one(right, tree)
         on = tree.child("condition")
@@ -335,7 +376,7 @@ class Lowering:
         for name in names:
             a, b = left.scope.resolve([name], tree.span).expr, right.scope.resolve([name], tree.span).expr
             parts.append(logic.compare(call_of(tree, "USING", a, b), "="))
-        condition = _and_all(parts)
+        condition = and_all(parts)
         assert condition is not None
         return condition
 
@@ -411,16 +452,16 @@ class Lowering:
         return aligned
 
 
-def _and_parts(tree: Tree) -> list[Tree]:
+def and_parts(tree: Tree) -> list[Tree]:
     """The parts of a top-level AND, as trees."""
     if tree.kind == "CONJUNCTION" and tree.type == "CONJUNCTION_AND":
         children = tree.children("children")
         tree.done()
-        return [part for child in children for part in _and_parts(child)]
+        return [part for child in children for part in and_parts(child)]
     return [tree]
 
 
-def _and_all(parts: list[Expr]) -> Expr | None:
+def and_all(parts: list[Expr]) -> Expr | None:
     if not parts:
         return None
     result = parts[0]
@@ -429,7 +470,7 @@ def _and_all(parts: list[Expr]) -> Expr | None:
     return result
 
 
-def _has_subquery(tree: Tree) -> bool:
+def has_subquery(tree: Tree) -> bool:
     stack: list[object] = [tree.data]
     while stack:
         item = stack.pop()

@@ -13,16 +13,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from dither.sql.expressions import Expr
+from dither.sql.expressions import Expr, Payload
+from dither.sql.types import Type
 
 __all__ = [
     "AggregateCall",
     "Distinct",
     "Filter",
+    "Given",
     "Join",
     "Key",
     "Measure",
     "Output",
+    "Phase",
     "Plan",
     "Project",
     "PublicScan",
@@ -66,6 +69,16 @@ class Scan:
 class PublicScan:
     table: str
     columns: tuple[ScanColumn, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A released result of an earlier phase, as a public table. `rows` is None until that phase has run."""
+
+    phase: str
+    columns: tuple[ScanColumn, ...]
+    types: tuple[Type, ...]
+    rows: tuple[tuple[Payload, ...], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -186,6 +199,7 @@ class SetOperation:
 Rows = (
     Scan
     | PublicScan
+    | Given
     | Filter
     | Project
     | Join
@@ -198,7 +212,7 @@ Rows = (
 )
 
 
-VectorKind = Literal["rows", "sum", "distinct", "histogram"]
+VectorKind = Literal["rows", "units", "sum", "distinct", "histogram"]
 
 
 @dataclass(frozen=True)
@@ -206,9 +220,10 @@ class Vector:
     """One integer per key: what is counted or summed, and how far one unit can move it.
 
     rows       how many rows pass `filter` (and, with `expr`, have it not NULL)
+    units      how many units have a row that passes `filter`
     distinct   how many different values of expr there are
     sum        of clamp(expr, lo, hi) rounded to the grid of `step`, minus `center` where expr is not NULL
-    histogram  per grid cell of expr: how many rows; cells are an extra key, nonlinear aggregates read them
+    histogram  how many rows fall into each grid cell of expr; never released: a quantile is chosen over it
     """
 
     kind: VectorKind
@@ -221,7 +236,9 @@ class Vector:
     center: int = 0
     """In steps; subtracted from each contribution."""
     distinct: bool = False
-    """Each value counts once per unit and key: the input is made distinct first."""
+    """Equal values of one group count once, whoever has them."""
+    quantile: Fraction | None = None
+    """Of a histogram: which quantile is chosen over it; 0 and 1 stand a few ranks inside the extremes."""
 
     @property
     def largest(self) -> int:
@@ -249,12 +266,18 @@ class Measure:
 
     name: str
     input: Rows
+    unit: str
+    """Id of the input's unit column."""
     tau: int
     keys: tuple[Key, ...]
     domain: Any
     """`keys.Domain` of all public groups, or None where the groups themselves are private."""
     vectors: tuple[Vector, ...]
     min_units_per_key: int = 1
+
+    def vectors_digest(self) -> str:
+        """The vectors in words, for telling measures of one plan apart."""
+        return repr(self.vectors)
 
     @property
     def has_private_keys(self) -> bool:
@@ -274,13 +297,27 @@ class Plan:
     """Per answer column: `key`, `aggregate`, or `derived`."""
     columns: tuple[str, ...]
     aggregates: tuple[Any, ...]
+    """(measure name, its recipes)"""
     tables: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
+    aliases: tuple[tuple[str, str], ...] = ()
+    """(name, name of the measure that is the same): measured once, read under both names."""
+    phases: tuple[Phase, ...] = ()
+    """Questions inside this one, answered before it, in order."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A noisy result that a later measure needs: one value (`q0`), or a table (`given0`)."""
+
+    name: str
+    plan: Plan
+    types: tuple[Type, ...]
 
 
 def inputs_of(node: Rows) -> tuple[Rows, ...]:
     match node:
-        case Scan() | PublicScan():
+        case Scan() | PublicScan() | Given():
             return ()
         case Filter() | Project() | UnitAggregate() | UnitWindow() | Distinct():
             return (node.input,)

@@ -7,11 +7,13 @@ largest contribution for sums) each vector then has the same expected error.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dither.accounting import (
     Event,
+    ExponentialEvent,
     GaussianEvent,
     LaplaceEvent,
     Price,
@@ -25,12 +27,27 @@ from dither.exact import Number, positive
 from dither.mechanisms.keys import gaussian_threshold, laplace_threshold
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
-from dither.sql.expressions import make_column
-from dither.sql.types import TEXT
 
-__all__ = ["Law", "Offer", "PricedMeasure", "PricedPlan", "PricedVector", "distance_of", "price_plan"]
+__all__ = ["ChoiceLaw", "Law", "Offer", "PricedMeasure", "PricedPlan", "PricedVector", "distance_of", "price_plan"]
 
-Law = DiscreteLaplace | DiscreteGaussian
+
+@dataclass(frozen=True)
+class ChoiceLaw:
+    """The exponential mechanism: a value chosen, not noise added."""
+
+    epsilon: Fraction
+
+    def variance(self) -> float:
+        """For comparing accuracies only: a choice at a larger epsilon is the better one."""
+        return float(1 / self.epsilon**2)
+
+    def half_width(self, confidence: float = 0.95) -> int:
+        """Nothing in steps can be said without the data: quantiles have no interval of this kind."""
+        del confidence
+        return 0
+
+
+Law = DiscreteLaplace | DiscreteGaussian | ChoiceLaw
 
 
 @dataclass(frozen=True)
@@ -96,10 +113,13 @@ class PricedPlan:
     plan: nodes.Plan
     offer: Offer
     measures: tuple[PricedMeasure, ...]
+    phases: tuple[PricedPlan, ...] = ()
+    """The questions inside it, priced out of the same offer, in the order of `plan.phases`."""
 
     @property
     def events(self) -> tuple[Event, ...]:
-        return tuple(event for measure in self.measures for event in measure.events)
+        own = tuple(event for measure in self.measures for event in measure.events)
+        return (*(event for phase in self.phases for event in phase.events), *own)
 
     @property
     def price(self) -> Price:
@@ -111,24 +131,48 @@ class PricedPlan:
 
 def price_plan(plan: nodes.Plan, offer: Offer, catalog: Catalog, *, delta_per_question: Fraction) -> PricedPlan:
     """Noise and price of every vector. `delta_per_question`: failure mass its key selections may use together."""
-    measures = [_with_selection(measure, catalog) for measure in plan.measures]
-    count = sum(len(measure.vectors) for measure, _ in measures)
-    private = sum(1 for measure, _ in measures if measure.has_private_keys)
+    measured = [_with_selection(measure, catalog) for part in _parts(plan) for measure in part.measures]
+    count = sum(len(measure.vectors) for measure, _ in measured)
+    private = sum(1 for measure, _ in measured if measure.has_private_keys)
     if count == 0:
         raise QueryRefused("This question measures nothing.", code="A-105", hint="Add COUNT(*) or another aggregate.")
-    share = offer.total / count
-    delta = delta_per_question / private if private else Fraction(0)
-    priced = tuple(_price_measure(m, s, share, offer, catalog.neighbours, delta) for m, s in measures)
-    return PricedPlan(plan, offer, priced)
+    terms = _Terms(
+        offer, offer.total / count, delta_per_question / private if private else Fraction(0), catalog.neighbours
+    )
+    return _priced(plan, terms, catalog)
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The offer, each vector's share of it, and each key selection's share of delta."""
+
+    offer: Offer
+    share: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+
+
+def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
+    """The plan and, before it, all plans of its phases."""
+    return [part for phase in plan.phases for part in _parts(phase.plan)] + [plan]
+
+
+def _priced(plan: nodes.Plan, terms: _Terms, catalog: Catalog) -> PricedPlan:
+    measures = tuple(_price_measure(*_with_selection(measure, catalog), terms) for measure in plan.measures)
+    phases = tuple(_priced(phase.plan, terms, catalog) for phase in plan.phases)
+    return PricedPlan(plan, terms.offer, measures, phases)
 
 
 def distance_of(vector: nodes.Vector, tau: int, *, grouped: bool, neighbours: Neighbours) -> int:
     """L1 distance of one vector over all its groups between neighbouring databases, in steps.
     Adding or removing a unit adds or removes at most tau contributions. Replacing one changes tau of them: without
     groups each moves by at most max(0, hi) - min(0, lo); with groups one may leave a group and one enter another."""
+    if vector.kind == "units":
+        # A unit is in at most tau groups, and in one where there are no groups; replaced, it leaves as many.
+        return (tau if grouped else 1) * (2 if neighbours == "replace" and grouped else 1)
     if neighbours == "add_remove":
         return max(1, tau * vector.largest)
-    if grouped or vector.kind == "distinct":
+    if grouped or vector.kind in ("distinct", "histogram") or vector.distinct:
         return max(1, 2 * tau * vector.largest)
     return max(1, tau * vector.spread)
 
@@ -138,8 +182,7 @@ def _with_selection(measure: nodes.Measure, catalog: Catalog) -> tuple[nodes.Mea
     if not measure.has_private_keys:
         return measure, None
     if measure.min_units_per_key > 1:
-        unit = make_column(unit_of(measure.input), TEXT, nullable=False)
-        selecting = nodes.Vector("distinct", unit)
+        selecting = nodes.Vector("units")
     else:
         selecting = nodes.Vector("rows")
     if selecting not in measure.vectors:
@@ -147,50 +190,33 @@ def _with_selection(measure: nodes.Measure, catalog: Catalog) -> tuple[nodes.Mea
     return measure, measure.vectors.index(selecting)
 
 
-def unit_of(node: nodes.Rows) -> str:
-    """Id of the unit column that a protected relation gives out."""
-    match node:
-        case nodes.Scan(_, _, unit, _, _):
-            return unit
-        case nodes.Join(_, _, _, _, unit) if unit is not None:
-            return unit.id
-        case _:
-            for below in nodes.inputs_of(node):
-                if nodes.scans_of(below):
-                    return unit_of(below)
-    raise AssertionError("no unit in a public relation")
-
-
-def _price_measure(
-    measure: nodes.Measure,
-    selecting: int | None,
-    share: Fraction,
-    offer: Offer,
-    neighbours: Neighbours,
-    delta: Fraction,
-) -> PricedMeasure:
+def _price_measure(measure: nodes.Measure, selecting: int | None, terms: _Terms) -> PricedMeasure:
     grouped = bool(measure.keys)
     vectors = []
     for vector in measure.vectors:
-        distance = distance_of(vector, measure.tau, grouped=grouped, neighbours=neighbours)
-        vectors.append(_noisy(vector, distance, share, offer))
+        distance = distance_of(vector, measure.tau, grouped=grouped, neighbours=terms.neighbours)
+        vectors.append(_noisy(vector, distance, terms.share, terms.offer))
     if selecting is None:
         return PricedMeasure(measure, tuple(vectors))
-    most = 1 if measure.vectors[selecting].kind == "distinct" else None
+    most = 1 if measure.vectors[selecting].kind == "units" else None
     law = vectors[selecting].law
+    assert not isinstance(law, ChoiceLaw)
     if isinstance(law, DiscreteLaplace):
         threshold = laplace_threshold(
-            law.scale, measure.tau, delta, most_per_key=most, min_units_per_key=measure.min_units_per_key
+            law.scale, measure.tau, terms.delta, most_per_key=most, min_units_per_key=measure.min_units_per_key
         )
     else:
         threshold = gaussian_threshold(
-            law.sigma2, measure.tau, delta, most_per_key=most, min_units_per_key=measure.min_units_per_key
+            law.sigma2, measure.tau, terms.delta, most_per_key=most, min_units_per_key=measure.min_units_per_key
         )
-    return PricedMeasure(measure, tuple(vectors), selecting, threshold, SelectionEvent(Fraction(0), delta))
+    return PricedMeasure(measure, tuple(vectors), selecting, threshold, SelectionEvent(Fraction(0), terms.delta))
 
 
 def _noisy(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) -> PricedVector:
     """Laplace for an offer in epsilon; for one in rho, whichever of Laplace and Gaussian is expected to err less."""
+    if vector.kind == "histogram":
+        epsilon = share if offer.epsilon is not None else _root_down(8 * share)
+        return PricedVector(vector, distance, ChoiceLaw(epsilon), ExponentialEvent(epsilon))
     if offer.epsilon is not None:
         scale = distance / share
         return PricedVector(vector, distance, DiscreteLaplace(scale), LaplaceEvent(scale, distance))
@@ -200,3 +226,9 @@ def _noisy(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) -
         if DiscreteLaplace(scale).variance() < DiscreteGaussian(variance).variance():
             return PricedVector(vector, distance, DiscreteLaplace(scale), LaplaceEvent(scale, distance))
     return PricedVector(vector, distance, DiscreteGaussian(variance), GaussianEvent(variance, distance * distance))
+
+
+def _root_down(value: Fraction) -> Fraction:
+    """A rational just below the square root: an epsilon whose epsilon² / 8 stays within a rho."""
+    scale = 10**12
+    return Fraction(math.isqrt(int(value * scale * scale)), scale)

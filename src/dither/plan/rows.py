@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dither.plan import finish, grouped, separable, unit_rows
 from dither.plan.separable import Relation
+from dither.sql import embedded
 from dither.sql.expressions import Expr, conjuncts
 from dither.sql.parse import Tree
 
@@ -25,6 +26,31 @@ def is_plain(tree: Tree) -> bool:
     items = [Tree(item, tree.text) for item in tree.data.get("select_list") or []]
     having = tree.data.get("having")
     return having is None and not any(grouped.contains_aggregate(item) for item in items)
+
+
+def is_distinct_groups(tree: Tree, relation: Relation) -> bool:
+    """SELECT DISTINCT over people's rows without the unit: not rows, but which groups there are."""
+    modifiers = tree.data.get("modifiers") or []
+    wants = any(m["type"] == "DISTINCT_MODIFIER" and not m.get("distinct_on_targets") for m in modifiers)
+    items = [Tree(item, tree.text) for item in tree.data.get("select_list") or []]
+    if not wants or not relation.protected or any(item.kind in ("STAR", "WINDOW", "SUBQUERY") for item in items):
+        return False
+    named = [relation.scope.find(list(i.data["column_names"])[-2:]) for i in items if i.kind == "COLUMN_REF"]
+    return not any(c is not None and c.expr.is_column and c.expr.payload in relation.total for c in named)
+
+
+def as_grouped(tree: Tree) -> Tree:
+    """The same as GROUP BY all its columns: a group is listed when its (noisy) row count is at least 1."""
+    having = embedded.parse_json("SELECT count(*) >= 1")["statements"][0]["node"]["select_list"][0]
+    changed = {
+        "group_expressions": [{**item, "alias": ""} for item in tree.data["select_list"]],
+        "group_sets": [list(range(len(tree.data["select_list"])))],
+        "having": having,
+        "modifiers": [m for m in tree.data["modifiers"] if m["type"] != "DISTINCT_MODIFIER"],
+        "where_clause": None,
+        "cte_map": {"map": []},
+    }
+    return Tree({**tree.data, **changed, "from_table": None}, tree.text)
 
 
 def select(lowering: Lowering, tree: Tree, relation: Relation) -> Relation:

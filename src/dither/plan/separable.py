@@ -31,6 +31,11 @@ class Ids:
 
     scans: int = 0
     columns: int = 0
+    measures: int = 0
+
+    def measure(self) -> str:
+        self.measures += 1
+        return f"m{self.measures - 1}"
 
     def scan(self) -> int:
         self.scans += 1
@@ -71,6 +76,8 @@ class Relation:
     """Id of a projected column -> the expression it holds."""
     extended: frozenset[str] = frozenset()
     """Ids that an outer join may have made NULL."""
+    given: tuple[frozenset[str], int | None] | None = None
+    """Of a released result: the ids of all its group columns, and the most rows it can have (None: unknown)."""
 
     @property
     def scope(self) -> Scope:
@@ -160,7 +167,7 @@ def project(relation: Relation, outputs: list[tuple[str, Expr]], ids: Ids) -> Re
         column = make_column(identifier, expr.type, nullable=expr.nullable, lo=expr.lo, hi=expr.hi, length=expr.length)
         columns.append(NamedColumn("", name, column))
     if relation.unit:
-        produced.append(nodes.Output(relation.unit, _unit_of(relation)))
+        produced.append(nodes.Output(relation.unit, unit_expression(relation)))
     unique = tuple({output.id: output for output in produced}.values())
     return replace(
         relation,
@@ -364,8 +371,8 @@ def _set_columns(
         unit = ids.column()
         outputs.append(unit)
         for feed, branch in zip(feeds, branches, strict=True):
-            feed.append(_unit_of(branch))
-        if sum_tau and len({_unit_of(branch).type for branch in branches}) > 1:
+            feed.append(unit_expression(branch))
+        if sum_tau and len({unit_expression(branch).type for branch in branches}) > 1:
             raise AssertionError("all units of one catalog hold the same identifier")
     node = build(tuple(branch.node for branch in branches), tuple(tuple(feed) for feed in feeds), tuple(outputs))
     tau = sum(branch.tau for branch in branches) if sum_tau else first.tau
@@ -408,7 +415,7 @@ def _join_protected(
     ]
     unit = None
     if kind == "full":
-        first, second = _unit_of(left), _unit_of(right)
+        first, second = unit_expression(left), unit_expression(right)
         unit = nodes.Output(
             ids.column(), Expr("coalesce", first.type, (first, second), nullable=False, lo=first.lo, hi=first.hi)
         )
@@ -502,9 +509,27 @@ def _public_copies(public: Relation, parts: tuple[Expr, ...], facts: PublicFacts
             if columns_of(here) and columns_of(here) <= own and not columns_of(there) & own:
                 keys.append(here)
                 break
+    if any(isinstance(node, nodes.Given) for node in nodes.walk_rows(public.node)):
+        return _given_copies(public, keys)
     if not keys:
         return facts.count(public.node)
     return facts.fanout(public.node, tuple(keys))
+
+
+def _given_copies(public: Relation, keys: list[Expr]) -> int:
+    """A released table joined on all its group columns gives one row; otherwise as many as it may have."""
+    if public.given is not None:
+        groups, size = public.given
+        joined = {str(key.payload) for key in keys if key.is_column}
+        if groups and groups <= joined:
+            return 1
+        if size is not None:
+            return size
+    raise QueryRefused(
+        "How many rows of this aggregated table one row meets is not known beforehand.",
+        code="S-117",
+        hint="Join it on all the columns it is grouped by.",
+    )
 
 
 def _checked_tau(tau: int, span: Span | None) -> int:
@@ -524,7 +549,8 @@ def _totals(relation: Relation) -> frozenset[str]:
     return frozenset(visible & relation.total)
 
 
-def _unit_of(relation: Relation) -> Expr:
+def unit_expression(relation: Relation) -> Expr:
+    """The relation's unit as an expression over its columns."""
     for column in relation.columns:
         if column.expr.is_column and column.expr.payload == relation.unit:
             return column.expr

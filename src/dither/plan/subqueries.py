@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dither.plan import separable
+from dither.plan import finish, separable, unit_rows
 from dither.plan.separable import Relation
 from dither.sql.bind import Binder, call_of
 from dither.sql.expressions import Expr, columns_of
@@ -62,11 +62,85 @@ def bind(lowering: Lowering, relation: Relation, tree: Tree, environment: Enviro
 def scalar(
     lowering: Lowering, relation: Relation, tree: Tree, environment: Environment | None = None
 ) -> tuple[Expr, Relation]:
-    raise tree.refuse(
-        "S-122",
-        "A subquery that gives one value is not supported here.",
-        hint="Aggregate per unit in a subquery in FROM and join it on the unit.",
-    )
+    """A subquery that gives one value: over noisy results (or across people, which makes them) a phase; matched on the
+    unit, a per-unit aggregate joined on."""
+    from dither.plan import phases
+    from dither.plan.lower import Environment
+
+    if str(tree.take("subquery_type")) != "SCALAR":
+        raise tree.refuse(
+            "S-160", "This kind of subquery cannot stand here.", hint="Use it as a condition of its own in WHERE."
+        )
+    body = Tree({**tree.take("subquery"), "type": "STATEMENT"}, tree.text)
+    select = body.need_child("node")
+    tree.take("comparison_type")
+    tree.done()
+    if _is_correlated(lowering, relation, select):
+        return _per_unit(lowering, relation, select, environment or Environment())
+    whole = lowering.query(select, environment or Environment())
+    if isinstance(whole, Relation):
+        raise tree.refuse("S-124", "A subquery used as a value must aggregate.", hint="Write (SELECT AVG(x) FROM ...).")
+    return phases.as_value(lowering, whole, tree), relation
+
+
+def _is_correlated(lowering: Lowering, relation: Relation, select: Tree) -> bool:
+    """Does the subquery name a column of the outer rows by its table's name, or one its own tables do not have?"""
+    outer = {(c.qualifier.lower(), c.name.lower()) for c in relation.columns}
+    own = set(_table_names(select.data))
+    stack: list[object] = [select.data.get("where_clause")]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack.extend(item)
+        elif isinstance(item, dict):
+            path = [str(p).lower() for p in item.get("column_names") or []] if item.get("class") == "COLUMN_REF" else []
+            if len(path) == 2 and (path[0], path[1]) in outer and path[0] not in own:
+                return True
+            stack.extend(item.values())
+    return False
+
+
+def _table_names(data: object) -> list[str]:
+    """Aliases and names of the tables in a FROM clause."""
+    found: list[str] = []
+    stack: list[object] = [data.get("from_table") if isinstance(data, dict) else None]
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, dict):
+            continue
+        if item.get("type") in ("BASE_TABLE", "SUBQUERY"):
+            found.append(str(item.get("alias") or item.get("table_name") or "").lower())
+        stack.extend(item.get(side) for side in ("left", "right"))
+    return found
+
+
+def _per_unit(lowering: Lowering, relation: Relation, select: Tree, environment: Environment) -> tuple[Expr, Relation]:
+    """(SELECT COUNT(*) FROM o WHERE o.unit = t.unit AND ...): a left join of o's aggregate per unit."""
+    items = select.children("select_list")
+    if len(items) != 1 or select.data.get("group_expressions") or select.data.get("having"):
+        raise select.refuse("S-122", "A correlated subquery gives one aggregate, without GROUP BY.")
+    source = lowering.from_clause(select.need_child("from_table"), environment)
+    if not isinstance(source, list):
+        raise select.refuse("S-123", "A subquery over noisy results is not supported in this place.")
+    inner, _ = lowering.combine(source, _without_where(select), environment)
+    inner, condition = _split_where(lowering, relation, inner, select, environment)
+    if not inner.protected or condition is None or not _is_unit_match(condition, relation, inner):
+        raise select.refuse(
+            "S-122",
+            "A correlated subquery must match on the unit, and on nothing else of the outer row.",
+            hint="Write WHERE inner.unit = outer.unit.",
+        )
+    for field in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
+        select.take(field)
+    select.done()
+    return unit_rows.joined_aggregate(lowering, relation, inner, items[0])
+
+
+def _is_unit_match(condition: Expr, outer: Relation, inner: Relation) -> bool:
+    if condition.op != "equal" or not all(arg.is_column for arg in condition.args):
+        return False
+    names = {str(arg.payload) for arg in condition.args}
+    return bool(names & inner.total) and bool(names & outer.total)
 
 
 def _in(lowering: Lowering, relation: Relation, tree: Tree, environment: Environment, negated: bool) -> Relation:
@@ -93,39 +167,43 @@ def _correlated(
     body = Tree({**tree.take("subquery"), "type": "STATEMENT"}, tree.text)
     select = body.need_child("node")
     if select.type != "SELECT_NODE" or select.data.get("modifiers") or not _is_rows(select):
-        inner = lowering.query(select, environment)
-        if not isinstance(inner, Relation):
-            raise tree.refuse("S-123", "A subquery over noisy results is not supported in this place.")
+        lowered = lowering.query(select, environment)
+        if not isinstance(lowered, Relation):
+            from dither.plan import phases
+
+            (lowered,) = phases.as_rows(lowering, finish.as_table(lowered, "subquery"), tree)
+        inner = lowered
         return inner, None, [column.expr for column in inner.columns]
     inner_environment = lowering._with_ctes(select, environment)
     source = lowering.from_clause(select.need_child("from_table"), inner_environment)
     if not isinstance(source, list):
         raise tree.refuse("S-123", "A subquery over noisy results is not supported in this place.")
-    inner, parts = lowering.combine(source, _without_where(select), inner_environment)
-    del parts
-    where = select.child("where_clause")
-    both = Scope((*inner.columns, *_shadowed(relation, inner)))
-    correlated: list[Expr] = []
-    from dither.plan.lower import _and_parts, _has_subquery
+    inner, _ = lowering.combine(source, _without_where(select), inner_environment)
+    inner, condition = _split_where(lowering, relation, inner, select, inner_environment)
+    binder = Binder(inner.scope, now=lowering.now)
+    outputs = [binder.bind(item) for item in select.children("select_list") if item.kind != "STAR"]
+    return inner, condition, outputs
 
-    for part in _and_parts(where) if where is not None else []:
-        if _has_subquery(part):
-            inner = lowering.condition(inner, part, inner_environment, None)
+
+def _split_where(
+    lowering: Lowering, outer: Relation, inner: Relation, select: Tree, environment: Environment
+) -> tuple[Relation, Expr | None]:
+    """Apply the inner conditions that are about the inner rows alone; give the rest, ANDed."""
+    from dither.plan.lower import and_parts, has_subquery
+
+    where = select.child("where_clause")
+    both = Scope((*inner.columns, *_shadowed(outer, inner)))
+    condition: Expr | None = None
+    for part in and_parts(where) if where is not None else []:
+        if has_subquery(part):
+            inner = lowering.condition(inner, part, environment, None)
             continue
         expr = Binder(both, now=lowering.now).bind(part)
-        if columns_of(expr) & (relation.ids() - inner.ids()):
-            correlated.append(expr)
-        else:
+        if not columns_of(expr) & (outer.ids() - inner.ids()):
             inner = separable.filter_rows(inner, expr)
-    outputs = [
-        Binder(inner.scope, now=lowering.now).bind(item)
-        for item in select.children("select_list")
-        if item.kind != "STAR"
-    ]
-    condition = None
-    for expr in correlated:
-        condition = expr if condition is None else Expr(logic.AND, BOOLEAN, (condition, expr), nullable=True)
-    return inner, condition, outputs
+        else:
+            condition = expr if condition is None else Expr(logic.AND, BOOLEAN, (condition, expr), nullable=True)
+    return inner, condition
 
 
 def _is_rows(select: Tree) -> bool:

@@ -6,20 +6,22 @@ neither the order of rows nor anybody else's rows can change a bit.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dither.plan import finish, grouped, nodes, separable
 from dither.plan.recipes import Aggregate, grid_of
 from dither.plan.separable import Relation
-from dither.sql.bind import AGGREGATES, Binder, display_name
-from dither.sql.expressions import Expr, make_column
+from dither.sql.bind import AGGREGATES, Binder, call_of, display_name
+from dither.sql.expressions import Expr, literal, make_column
+from dither.sql.functions import logic
 from dither.sql.parse import Tree
 from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Bound, Kind, Type, magnitude
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
 
-__all__ = ["WindowBinder", "aggregate"]
+__all__ = ["WindowBinder", "aggregate", "joined_aggregate"]
 
 RANKINGS = ("row_number", "rank", "dense_rank", "ntile")
 SHIFTS = ("lag", "lead", "first_value", "last_value")
@@ -54,6 +56,36 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
     replaced = {key: column.expr for key, column in zip(keys.exprs, result.columns, strict=False)}
     result = result if having is None else separable.filter_rows(result, _over(having, replaced))
     return separable.project(result, [(name, _over(expr, replaced)) for name, expr in items], lowering.ids)
+
+
+def joined_aggregate(lowering: Lowering, outer: Relation, inner: Relation, item: Tree) -> tuple[Expr, Relation]:
+    """One aggregate of `inner` per unit, left-joined to `outer` on the unit; COUNT is 0 where there are no rows."""
+    unit = separable.unit_expression(inner)
+    keys = grouped.GroupKeys((), (unit,), ("unit",), ((0,),))
+    collected: list[tuple[Aggregate, Expr]] = []
+    binder = Binder(
+        inner.scope, special=lambda node: _special(node, lowering, inner, keys, collected), now=lowering.now
+    )
+    value = binder.bind(item)
+    if not collected:
+        raise item.refuse("S-124", "A subquery used as a value must aggregate.")
+    calls = [(f"aggregate {i}", _call(a, column), column) for i, (a, column) in enumerate(collected)]
+    per_unit = separable.unit_aggregate(inner, [("unit", unit)], calls, lowering.ids)
+    match = logic.compare(
+        call_of(item, "=", separable.unit_expression(outer), separable.unit_expression(per_unit)), "="
+    )
+    facts = lowering.facts
+    joined = separable.join(outer, per_unit, "left", match, lowering.ids, facts, item.span)
+    visible = replace(joined, columns=joined.columns[: len(outer.columns)])
+    counts = {column for a, column in collected if a.function in ("count", "count_star", "count_if", "countif")}
+    zero = literal(0)
+    filled = {
+        column: logic.coalesce(call_of(item, "COALESCE", replace(column, nullable=True), zero))
+        if column in counts
+        else replace(column, nullable=True)
+        for _, column in collected
+    }
+    return _over(value, filled), visible
 
 
 class WindowBinder(Binder):
@@ -281,8 +313,6 @@ def _frame_end(tree: Tree, side: str, expr: Tree | None) -> str:
 
 def _over(expr: Expr, replaced: dict[Expr, Expr]) -> Expr:
     """The expression with whole keys replaced by the columns that now hold them."""
-    from dataclasses import replace
-
     if expr in replaced:
         return replaced[expr]
     if not expr.args:

@@ -29,12 +29,13 @@ class Facts:
         self.engine = engine
         self.schemas: Mapping[str, SchemaTable] = self._match(catalog, engine)
         self._cache: dict[Any, Any] = {}
+        self._key_lists = KeyLists(catalog, self._values)
 
     def for_lowering(self) -> PublicFacts:
         return PublicFacts(self._count, self._fanout)
 
     def key_lists(self) -> KeyLists:
-        return KeyLists(self.catalog, self._values)
+        return self._key_lists
 
     def version_of(self, measure: nodes.Measure) -> str:
         """Digest of the contents of all public tables below a measure."""

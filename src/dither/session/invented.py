@@ -15,8 +15,9 @@ import numpy as np
 from dither.catalog.model import Catalog, Column, ColumnUnit, ReferenceUnit, Table, fold
 from dither.engines.duckdb import DuckDBEngine
 from dither.engines.sources import Inventions
+from dither.sql import embedded
 
-__all__ = ["invented_engine"]
+__all__ = ["invented_engine", "invented_rows", "tables_named"]
 
 UNITS = 200
 ROWS_EACH = 3
@@ -24,10 +25,28 @@ ROWS_EACH = 3
 
 def invented_engine(catalog: Catalog) -> DuckDBEngine:
     """An engine over invented rows of every table of the catalog."""
+    return DuckDBEngine(catalog, Inventions(invented_rows(catalog)), heavy_path=None)
+
+
+def invented_rows(catalog: Catalog) -> dict[str, list[dict[str, Any]]]:
+    """Folded table name -> its invented rows, the same at every call. They may be shown to anyone."""
     seed = int.from_bytes(hashlib.sha256(repr(sorted(catalog.tables)).encode()).digest()[:8], "big")
     generator = np.random.default_rng(seed)
-    tables = {key: _rows(table, generator) for key, table in catalog.tables.items()}
-    return DuckDBEngine(catalog, Inventions(tables), heavy_path=None)
+    return {key: _rows(table, generator) for key, table in catalog.tables.items()}
+
+
+def tables_named(catalog: Catalog, question: str) -> list[str]:
+    """Folded names of the catalog's tables that a question reads, in the order of the catalog."""
+    named = set()
+    stack: list[object] = [embedded.parse_json(question)]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, dict):
+            named.add(fold(str(found.get("table_name", ""))))
+            stack += found.values()
+        elif isinstance(found, list):
+            stack += found
+    return [key for key in catalog.tables if key in named]
 
 
 def _rows(table: Table, generator: np.random.Generator) -> list[dict[str, Any]]:

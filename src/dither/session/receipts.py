@@ -1,4 +1,4 @@
-"""Receipts of answers, in words an auditor can read, and the small tables planning rehearses with.
+"""Receipts of answers, in words an auditor can read.
 
 Flow: `Session.ask` calls `make` last.
 """
@@ -7,40 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from dither import __version__
 from dither.accounting import Price
 from dither.answer.receipt import Receipt, VectorLine
 from dither.exact import decimal_text
 from dither.noise import DiscreteLaplace
-from dither.plan import nodes
 from dither.plan.explain import describe_vector
 from dither.plan.fingerprint import plan_fingerprint
-from dither.plan.price import PricedPlan
+from dither.plan.price import ChoiceLaw, PricedPlan
 from dither.session.needs import Need
 from dither.session.vectors import law_from_facts
-from dither.sql.types import Kind
 
 if TYPE_CHECKING:
     from dither.ledger.model import Receipt as Signed
     from dither.session.session import Session
 
-__all__ = ["empty_keys", "make"]
+__all__ = ["make"]
 
 
-def make(
-    session: Session, priced: PricedPlan, needs: Sequence[Need], cost: Price, signed: Signed | None, release: str
-) -> Receipt:
+def make(session: Session, priced: PricedPlan, needs: Sequence[Need], cost: Price, signed: Signed | None) -> Receipt:
     return Receipt(
         question=priced.plan.text,
         fingerprint=plan_fingerprint(priced.plan, session.catalog),
         dataset=session.catalog.name,
         analyst=session.analyst,
-        release=release,
-        vectors=tuple(_line(need, priced) for need in needs),
+        release=session.ledger.current_release,
+        vectors=tuple(_line(need) for need in needs),
         epsilon=None if cost.epsilon is None else decimal_text(cost.epsilon),
         rho=decimal_text(cost.rho),
         delta=decimal_text(cost.delta, 36),
@@ -53,30 +47,18 @@ def make(
     )
 
 
-def empty_keys(keys: Sequence[nodes.Key]) -> dict[str, Any]:
-    """Key columns without rows, of the right types."""
-    kinds: dict[Kind, Any] = {
-        Kind.INTEGER: np.int64,
-        Kind.DOUBLE: np.float64,
-        Kind.DECIMAL: np.float64,
-        Kind.BOOLEAN: np.bool_,
-        Kind.DATE: "datetime64[us]",
-        Kind.TIMESTAMP: "datetime64[us]",
-        Kind.TEXT: object,
-    }
-    return {key.id: np.empty(0, dtype=kinds[key.expr.type.kind]) for key in keys}
-
-
-def _line(need: Need, priced: PricedPlan) -> VectorLine:
-    vector, measure = need.priced.vector, priced.measures[need.measure].measure
+def _line(need: Need) -> VectorLine:
+    vector = need.priced.vector
     law = need.priced.law if need.known is None else law_from_facts(need.known.law)
     step = vector.step
-    if isinstance(law, DiscreteLaplace):
+    if isinstance(law, ChoiceLaw):
+        mechanism, scale = "exponential mechanism, epsilon", law.epsilon
+    elif isinstance(law, DiscreteLaplace):
         mechanism, scale = "discrete Laplace, scale b", law.scale * step
     else:
         mechanism, scale = "discrete Gaussian, variance", law.sigma2 * step * step
     return VectorLine(
-        what=describe_vector(vector, measure),
+        what=describe_vector(vector),
         mechanism=mechanism,
         scale=_text(scale),
         distance=_text(need.priced.distance * step),

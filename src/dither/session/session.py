@@ -10,32 +10,37 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dither.accounting import Price
 from dither.answer.answer import Answer
-from dither.answer.complete import complete
-from dither.answer.finishing import finish, rehearse
+from dither.answer.finishing import finish, rehearse, rows_of
 from dither.answer.noisy import NoisyTable
+from dither.answer.release import release
 from dither.catalog.model import Catalog
 from dither.engines.base import Engine, MeasuredTable
-from dither.errors import EngineError, PolicyRefused
+from dither.errors import DitherError, PolicyRefused
 from dither.exact import Number
 from dither.ledger.model import NewVector, Reservation, ReservationRequest
-from dither.mechanisms.release import add_noise
+from dither.ledger.model import Receipt as SignedReceipt
 from dither.noise import Entropy, system_entropy
 from dither.plan import nodes
 from dither.plan.explain import Explanation, explain_plan
-from dither.plan.fingerprint import plan_fingerprint, vector_identity
+from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
+from dither.plan.phases import bind_measure, empty_array
 from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
 from dither.session.facts import Facts
-from dither.session.needs import Need, cost_of, events_of, find_needs
+from dither.session.needs import Need, events_of
+from dither.session.stages import Stage, bound, prepare
+from dither.sql.printing import sql_type
+from dither.sql.types import Kind
 
 if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
@@ -86,21 +91,19 @@ class Session:
         Raises QueryRefused, PolicyRefused, BudgetExceeded, EngineError, LedgerError; a refusal costs nothing."""
         plan = self.plan(question)
         priced = self._price(plan, self._offer(epsilon, rho))
-        rehearse(plan, self._stand_ins(priced))
-        release = self.ledger.current_release
-        needs = self._needs(priced, release)
-        wanted = [need for need in needs if need.known is None]
-        self._pay_for_reuse(needs)
-        fresh: Fresh = {}
-        cost, signed = Price(), None
-        if wanted:
-            cost = cost_of(priced, wanted)
-            reservation = self._reserve(priced, wanted, cost, release, request)
-            measured = self._read(reservation, priced, wanted)
-            fresh = self._add_noise(priced, wanted, measured)
-            signed = self.ledger.answer(reservation, [fresh[need.measure, need.position] for need in wanted])
-        tables = self._noisy_tables(priced, needs, fresh)
-        receipt = receipts.make(self, priced, needs, cost, signed, release)
+        self._rehearse(priced)
+        stages = self._reserved(priced, request)
+        tables: list[NoisyTable] = []
+        signed = None
+        for number, stage in enumerate(stages):
+            part = bound(stage, stages[:number], bind_measure)
+            fresh: Fresh = {}
+            if stage.reservation is not None:
+                fresh, signed = self._measure(stage.reservation, part, stage.wanted)
+            tables = self._noisy_tables(part, stage.needs, fresh)
+            stage.result = rows_of(finish(part.plan, tables))
+        cost = _total(stages)
+        receipt = receipts.make(self, priced, [n for stage in stages for n in stage.needs], cost, signed)
         return Answer(
             plan, finish(plan, tables), tuple(tables), cost, receipt, plan.notes, self.invented, self.catalog.unit_name
         )
@@ -109,11 +112,16 @@ class Session:
         """What `ask` would do and cost. Free; reads no protected row."""
         plan = self.plan(question)
         priced = self._price(plan, self._offer(epsilon, rho))
-        rehearse(plan, self._stand_ins(priced))
-        needs = self._needs(priced, self.ledger.current_release)
-        cost = cost_of(priced, [need for need in needs if need.known is None])
-        known = frozenset((need.measure, need.position) for need in needs if need.known is not None)
-        return explain_plan(priced, cost, known, self.catalog, self.ledger.remaining(self._own_level()))
+        self._rehearse(priced)
+        stages: list[Stage] = []
+        for name, part in _parts(priced):
+            stages.append(self._prepare(name, part, stages))
+        return explain_plan(
+            [(stage.priced, _known_places(stage)) for stage in stages],
+            _total(stages),
+            self.catalog,
+            self.ledger.remaining(self._own_level()),
+        )
 
     def plan(self, question: str) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only."""
@@ -168,15 +176,40 @@ class Session:
             share = self.ledger.budget.delta_selection / 1000
         return price_plan(plan, offer, self.catalog, delta_per_question=share)
 
-    def _needs(self, priced: PricedPlan, release: str) -> list[Need]:
-        def identity(m: int, p: int) -> str:
-            measure = priced.measures[m].measure
-            return vector_identity(
-                measure, p, self.catalog, release=release, public_version=self.facts.version_of(measure)
-            )
+    def _rehearse(self, priced: PricedPlan) -> None:
+        """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
+        for _, part in _parts(priced):
+            rehearse(part.plan, self._stand_ins(part))
 
-        return find_needs(
-            priced, analyst=self.analyst, identity=identity, released=lambda i: self.ledger.released(i, release)
+    def _reserved(self, priced: PricedPlan, request: str | None) -> list[Stage]:
+        """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
+        stages: list[Stage] = []
+        try:
+            for name, part in _parts(priced):
+                stage = self._prepare(name, part, stages)
+                stages.append(stage)
+                self._pay_for_reuse(stage.needs)
+                if stage.wanted:
+                    key = f"{request}/{name}" if request is not None and name else request
+                    stage.reservation = self._reserve(stage, key)
+        except DitherError:
+            for stage in stages:
+                if stage.reservation is not None:
+                    self.ledger.void(stage.reservation, "a later part of the question was not admitted")
+            raise
+        return stages
+
+    def _prepare(self, name: str, part: PricedPlan, before: list[Stage]) -> Stage:
+        release_name = self.ledger.current_release
+        return prepare(
+            name,
+            part,
+            before,
+            catalog=self.catalog,
+            analyst=self.analyst,
+            release=release_name,
+            version_of=self.facts.version_of,
+            released=lambda identity: self.ledger.released(identity, release_name),
         )
 
     def _pay_for_reuse(self, needs: Sequence[Need]) -> None:
@@ -184,30 +217,31 @@ class Session:
             if need.known is not None and not need.paid:
                 self.ledger.record_reuse(self.analyst, need.known, need.known.price)
 
-    def _reserve(
-        self, priced: PricedPlan, wanted: Sequence[Need], cost: Price, release: str, request: str | None
-    ) -> Reservation:
+    def _reserve(self, stage: Stage, request: str | None) -> Reservation:
         return self.ledger.reserve(
             ReservationRequest(
                 analyst=self.analyst,
-                text=priced.plan.text,
-                fingerprint=plan_fingerprint(priced.plan, self.catalog),
-                price=cost,
-                events=events_of(priced, wanted),
-                vectors=tuple(need.identity for need in wanted),
-                release=release,
+                text=stage.priced.plan.text,
+                fingerprint=plan_fingerprint(stage.priced.plan, self.catalog),
+                price=stage.cost,
+                events=events_of(stage.priced, stage.wanted),
+                vectors=tuple(need.identity for need in stage.wanted),
+                release=self.ledger.current_release,
                 idempotency_key=request,
             )
         )
 
-    def _read(
+    def _measure(
         self, reservation: Reservation, priced: PricedPlan, wanted: Sequence[Need]
-    ) -> Secret[list[MeasuredTable]]:
-        """The private integers of all wanted vectors, in one snapshot. A failure is booked; the charge stands."""
+    ) -> tuple[Fresh, SignedReceipt]:
+        """Read, add noise, and have the ledger keep the result, in that order. From the first read on the charge
+        stands: whatever fails is booked as a failure."""
         self.ledger.begin_reading(reservation)
         try:
-            return self.engine.measure([_only(priced.measures[m], places) for m, places in _places(wanted)])
-        except EngineError:
+            measured = self.engine.measure([_only(priced.measures[m], places) for m, places in _places(wanted)])
+            fresh = self._add_noise(priced, wanted, measured)
+            return fresh, self.ledger.answer(reservation, [fresh[n.measure, n.position] for n in wanted])
+        except BaseException:
             self.ledger.fail(reservation)
             raise
 
@@ -222,7 +256,7 @@ class Session:
         fresh = {}
         tables = open_secret(measured)
         for (m, places), table in zip(_places(wanted), tables, strict=True):
-            keys, noisy = _release(priced.measures[m], places, table, entropy)
+            keys, noisy = release(priced.measures[m], places, table, self.catalog.neighbours, entropy)
             for p, values in zip(places, noisy, strict=True):
                 vector = priced.measures[m].vectors[p]
                 payload = vectors.pack(keys, values)
@@ -230,7 +264,7 @@ class Session:
         return fresh
 
     def _noisy_tables(self, priced: PricedPlan, needs: Sequence[Need], fresh: Fresh) -> list[NoisyTable]:
-        tables = []
+        tables: list[NoisyTable] = []
         for m, measure in enumerate(priced.measures):
             found = [need.known or fresh[m, need.position] for need in needs if need.measure == m]
             opened = [vectors.unpack(vector.payload) for vector in found]
@@ -238,7 +272,7 @@ class Session:
             keys = domain.columns if domain is not None else opened[0][0]
             laws = tuple(vectors.law_from_facts(vector.law) for vector in found)
             tables.append(_table(measure, priced.plan, keys, tuple(values for _, values in opened), laws))
-        return tables
+        return _with_aliases(tables, priced.plan)
 
     def _stand_ins(self, priced: PricedPlan) -> list[NoisyTable]:
         """Noisy tables of zeros over the public groups, for rehearsing the finish before anything is charged."""
@@ -247,13 +281,13 @@ class Session:
             domain = measure.measure.domain
             size = 0 if domain is None else min(domain.size, 50)
             keys = (
-                receipts.empty_keys(measure.measure.keys)
+                {key.id: empty_array(key.expr.type) for key in measure.measure.keys}
                 if domain is None
                 else {n: c[:50] for n, c in domain.columns.items()}
             )
             zeros = tuple(np.zeros(size, dtype=np.int64) for _ in measure.vectors)
             tables.append(_table(measure, priced.plan, keys, zeros, tuple(v.law for v in measure.vectors)))
-        return tables
+        return _with_aliases(tables, priced.plan)
 
     def _own_level(self) -> str | None:
         return self.analyst if self.catalog.analysts else None
@@ -267,31 +301,38 @@ def _places(wanted: Sequence[Need]) -> list[tuple[int, list[int]]]:
 
 def _only(priced: PricedMeasure, places: list[int]) -> nodes.Measure:
     """The measure with its wanted vectors alone; private keys are chosen by all of them together."""
-    from dataclasses import replace
-
     return replace(priced.measure, vectors=tuple(priced.measure.vectors[p] for p in places))
 
 
-def _release(priced: PricedMeasure, places: list[int], table: MeasuredTable, entropy: Entropy) -> tuple[Any, list[Any]]:
-    """Noise for each vector; over private groups, only those whose noisy selecting count passes the threshold."""
-    domain = priced.measure.domain
-    if domain is not None:
-        full = complete(table, domain)
-        return {}, [add_noise(v, priced.vectors[p].law, entropy) for p, v in zip(places, full, strict=True)]
-    noisy = [add_noise(v, priced.vectors[p].law, entropy) for p, v in zip(places, table.vectors, strict=True)]
-    assert priced.selecting is not None
-    shown = np.flatnonzero(noisy[places.index(priced.selecting)] >= priced.threshold)
-    # By the groups' own order: the engine's order could tell how rows are stored.
-    columns = {name: column[shown] for name, column in table.keys.items()}
-    order = _order_of(columns)
-    return {name: column[order] for name, column in columns.items()}, [values[shown][order] for values in noisy]
+def _parts(priced: PricedPlan) -> list[tuple[str, PricedPlan]]:
+    """The phases of a question, innermost first, and last the question itself under the name ''."""
+    parts = []
+    for phase, inner in zip(priced.plan.phases, priced.phases, strict=True):
+        parts += [(name or phase.name, part) for name, part in _parts(inner)]
+    return [*parts, ("", priced)]
 
 
-def _order_of(columns: Any) -> Any:
-    rows = list(zip(*(np.ma.asarray(column).tolist() for column in columns.values()), strict=True))
-    return np.array(sorted(range(len(rows)), key=lambda i: [(v is None, v) for v in rows[i]]), dtype=np.int64)
+def _known_places(stage: Stage) -> frozenset[tuple[int, int]]:
+    return frozenset((need.measure, need.position) for need in stage.needs if need.known is not None)
+
+
+def _total(stages: Sequence[Stage]) -> Price:
+    total = Price()
+    for stage in stages:
+        total = total + stage.cost
+    return total
+
+
+def _with_aliases(tables: list[NoisyTable], plan: nodes.Plan) -> list[NoisyTable]:
+    """Measures that are the same were read once; the finish knows them under each of their names."""
+    by_name = {table.name: table for table in tables}
+    recipes = dict(plan.aggregates)
+    copies = [replace(by_name[first], name=name, recipes=tuple(recipes[name])) for name, first in plan.aliases]
+    return [*tables, *copies]
 
 
 def _table(measure: PricedMeasure, plan: nodes.Plan, keys: Any, values: Any, laws: Any) -> NoisyTable:
-    recipes = dict(plan.aggregates)[measure.measure.name]
-    return NoisyTable(measure.measure.name, dict(keys), measure.measure.vectors, values, laws, tuple(recipes))
+    found = measure.measure
+    types = {key.id: sql_type(key.expr.type) for key in found.keys if key.expr.type.kind is not Kind.DECIMAL}
+    recipes = tuple(dict(plan.aggregates)[found.name])
+    return NoisyTable(found.name, dict(keys), found.vectors, values, laws, recipes, types)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dither.errors import LedgerCorrupt
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.plan.price import Law
+from dither.plan.price import ChoiceLaw, Law
 from dither.sql.embedded import Columns
 
 __all__ = ["as_accurate", "law_facts", "law_from_facts", "pack", "unpack"]
@@ -44,12 +44,16 @@ def unpack(payload: bytes) -> tuple[Columns, Ints]:
 def law_facts(law: Law) -> dict[str, str]:
     if isinstance(law, DiscreteLaplace):
         return {"kind": "laplace", "scale": str(law.scale)}
+    if isinstance(law, ChoiceLaw):
+        return {"kind": "choice", "epsilon": str(law.epsilon)}
     return {"kind": "gaussian", "variance": str(law.sigma2)}
 
 
 def law_from_facts(facts: Mapping[str, Any]) -> Law:
     if facts["kind"] == "laplace":
         return DiscreteLaplace(Fraction(str(facts["scale"])))
+    if facts["kind"] == "choice":
+        return ChoiceLaw(Fraction(str(facts["epsilon"])))
     return DiscreteGaussian(Fraction(str(facts["variance"])))
 
 

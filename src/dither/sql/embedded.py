@@ -70,18 +70,33 @@ def print_tree(tree: Mapping[str, Any]) -> str:
     return str(row[0])
 
 
-def run(sql: str, tables: Mapping[str, Columns]) -> tuple[Columns, list[str]]:
+def run(
+    sql: str, tables: Mapping[str, Columns], types: Mapping[str, Mapping[str, str]] | None = None
+) -> tuple[Columns, list[str]]:
     """Run one SELECT of ours over the given tables; gives the columns, in order, and their SQL types.
+    types: table -> column -> SQL type, where an array does not tell it (dates, empty texts).
     Raises duckdb.Error as it comes: callers know whether what failed is public."""
     cursor = _cursor()
+    typed = types or {}
+    views = []
     for name, columns in tables.items():
-        cursor.register(name, _registrable(columns))
+        casts = typed.get(name)
+        cursor.register(f"{name} untyped" if casts else name, _registrable(columns))
+        if casts:
+            listed = ", ".join(_typed_column(column, casts) for column in columns)
+            views.append(f'"{name}" AS (SELECT {listed} FROM "{name} untyped")')
+    if views:
+        sql = f"WITH {', '.join(views)} {sql}"
     result = cursor.execute(sql)
     names = [str(column[0]) for column in result.description]
     sql_types = [str(column[1]) for column in result.description]
     # Names may repeat (SELECT a, a): fetch by position.
     data = result.fetchnumpy() if len(set(names)) == len(names) else _by_position(cursor, sql, names)
     return dict(data), sql_types
+
+
+def _typed_column(column: str, casts: Mapping[str, str]) -> str:
+    return f'CAST("{column}" AS {casts[column]}) AS "{column}"' if column in casts else f'"{column}"'
 
 
 def _by_position(cursor: duckdb.DuckDBPyConnection, sql: str, names: list[str]) -> Columns:

@@ -11,7 +11,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from dither.catalog.model import Column
-from dither.errors import QueryRefused
+from dither.errors import GuaranteeError, QueryRefused
 from dither.sql.expressions import Expr
 from dither.sql.functions import TEMPLATES
 from dither.sql.types import Kind, Type, date_of, magnitude, timestamp_of
@@ -66,6 +66,8 @@ def _print(expr: Expr) -> str:
             return _literal(expr)
         case "read":
             return _read(expr)
+        case "parameter":
+            raise GuaranteeError("A value of an earlier phase was printed before it was known.")
         case "typed_null":
             return f"CAST(NULL AS {sql_type(expr.type)})"
         case "to_decimal":

@@ -67,3 +67,16 @@ def test_lost_questions_count_towards_the_pause(open_ledger, question) -> None:
     die_with(open_ledger, [question("0.01") for _ in range(3)])
     with pytest.raises(PolicyRefused):
         open_ledger().reserve(question("0.01"))
+
+
+def test_a_question_of_a_forked_child_is_the_childs_own(open_ledger, question) -> None:
+    # The parent lives on: booked under its session, the child's question would never be found lost.
+    ledger = open_ledger()
+    child = os.fork()
+    if child == 0:
+        try:
+            ledger.reserve(question())
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert open_ledger().entries()[0].state == "lost"

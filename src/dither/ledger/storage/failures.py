@@ -31,6 +31,9 @@ _SQLITE: dict[int, tuple[type[LedgerError], str, str, str]] = {
     sqlite3.SQLITE_NOTADB: (LedgerCorrupt, "L-310", "the file is not a ledger", "Check the path under [dataset]."),
 }
 
+_LOCK_NOT_AVAILABLE = "55P03"
+"""PostgreSQL's state when lock_timeout went by; class 23 is a broken constraint."""
+
 _SYSTEM = {
     errno.ENOSPC: sqlite3.SQLITE_FULL,
     errno.EDQUOT: sqlite3.SQLITE_FULL,
@@ -48,8 +51,6 @@ def translated() -> Iterator[None]:
         yield
     except DitherError:
         raise
-    except exc.IntegrityError as error:
-        raise GuaranteeError("The ledger refused a row that should have been in order.") from error
     except exc.DBAPIError as error:
         raise _of_database(error.orig) from error
     except sqlite3.Error as error:
@@ -60,12 +61,14 @@ def translated() -> Iterator[None]:
         raise _of_code(_SYSTEM.get(error.errno or 0, sqlite3.SQLITE_CANTOPEN)) from error
 
 
-def _of_database(error: BaseException | None) -> LedgerError:
-    code = getattr(error, "sqlite_errorcode", None)
+def _of_database(error: BaseException | None) -> DitherError:
+    code, state = getattr(error, "sqlite_errorcode", None), getattr(error, "sqlstate", None) or ""
+    if (code or 0) & 0xFF == sqlite3.SQLITE_CONSTRAINT or state.startswith("23"):
+        return GuaranteeError("The ledger refused a row that should have been in order.")
     if code is not None:
         # The low byte is the primary result code; the rest refines it.
         return _of_code(code & 0xFF)
-    if getattr(error, "sqlstate", None) == "55P03":
+    if state == _LOCK_NOT_AVAILABLE:
         return _of_code(sqlite3.SQLITE_BUSY)
     return LedgerError("The ledger's database cannot be used.", hint=f"Check that it runs and admits us. {_KEPT}")
 

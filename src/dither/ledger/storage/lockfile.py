@@ -41,7 +41,7 @@ _COUNTERS = struct.Struct("<QQ")
 """The next ticket, and the one that heads the line."""
 
 _PATIENCE_S = 0.02
-_LOOK_S = 0.0003
+_LOOK_S = 0.001
 _LOOK_PER_PLACE_S = 0.003
 
 

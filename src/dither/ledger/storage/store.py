@@ -27,6 +27,10 @@ _WRITER_LOCK = 0x444954484552
 """Key of PostgreSQL's advisory lock for the one writer: "DITHER"."""
 
 
+_KEPT_CONNECTIONS = 16
+"""Threads that wait for their turn hold a connection each; beyond this number they make one for the occasion."""
+
+
 class Store:
     """A database and the way into it. Subclasses: in memory, in a file, on a server."""
 
@@ -44,7 +48,8 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """A transaction that no other writer shares; durable once the block has ended without an error."""
         self._enter()
-        with translated(), self._turn(), self.engine.begin() as connection:
+        # The connection comes before the turn and goes back after it: nobody waits for that.
+        with translated(), self.engine.connect() as connection, self._turn(), connection.begin():
             self._lock(connection)
             yield connection
 
@@ -54,6 +59,12 @@ class Store:
         self._enter()
         with translated(), self._reader.begin() as connection:
             yield connection
+
+    def session(self) -> str:
+        """Names this process's session, for `recovery` to ask about."""
+        self._enter()
+        with translated():
+            return self.presence.token()
 
     def close(self) -> None:
         """End this session. Closing twice is closing once."""
@@ -101,10 +112,13 @@ class MemoryStore(Store):
         self.presence = MemoryPresence()
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
         self._enter()
+        # Even taking and giving back the one connection would disturb another thread's transaction on it.
         with translated(), self._turn(), self.engine.begin() as connection:
             yield connection
+
+    reading = writing
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -141,7 +155,11 @@ class FileStore(Store):
         self.presence = FilePresence(self._locks)
         url = URL.create("sqlite+pysqlite", database=self.path)
         self.engine = create_engine(
-            url, hide_parameters=True, connect_args={"check_same_thread": False, "timeout": self.wait_s}
+            url,
+            hide_parameters=True,
+            pool_size=_KEPT_CONNECTIONS,
+            max_overflow=-1,
+            connect_args={"check_same_thread": False, "timeout": self.wait_s},
         )
         _prepare_sqlite(self.engine, self.wait_s)
         self._reader = self.engine.execution_options(read_only=True)

@@ -1,0 +1,102 @@
+"""From private integers to noisy vectors over the groups that may be shown.
+
+Flow: the session hands in what the engine measured; mechanisms draw; nothing private leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.answer.complete import complete, places_in
+from dither.catalog.model import Neighbours
+from dither.engines.base import Histogram, MeasuredTable
+from dither.mechanisms.quantile import choose_quantile
+from dither.mechanisms.release import add_noise
+from dither.noise import Entropy, uniform_below
+from dither.plan.price import ChoiceLaw, PricedMeasure, PricedVector
+from dither.plan.recipes import FINE
+from dither.sql.embedded import Columns
+from dither.sql.types import Kind
+
+__all__ = ["release"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def release(
+    priced: PricedMeasure, places: Sequence[int], table: MeasuredTable, neighbours: Neighbours, entropy: Entropy
+) -> tuple[Columns, list[Ints]]:
+    """Noise for each vector at `places` of the measure; over private groups, for those whose noisy selecting count
+    passes the threshold. Gives the shown keys (none for public lists, which are derived anew) and the vectors."""
+    vectors = [priced.vectors[p] for p in places]
+    domain = priced.measure.domain
+    if domain is not None:
+        listed, size, keys = domain.columns, domain.size, {}
+        exact = complete(table, domain)
+        noisy = [_noisy(v, values, entropy) for v, values in zip(vectors, exact, strict=True)]
+    else:
+        assert priced.selecting is not None
+        noisy = [_noisy(v, values, entropy) for v, values in zip(vectors, table.vectors, strict=True)]
+        shown = np.flatnonzero(noisy[places.index(priced.selecting)] >= priced.threshold)
+        listed = {name: column[shown] for name, column in table.keys.items()}
+        # By the groups' own order: the engine's could tell how rows are stored.
+        order = _order_of(listed)
+        listed = {name: column[order] for name, column in listed.items()}
+        noisy = [values[shown][order] for values in noisy]
+        size, keys = len(order), listed
+    for position, vector in enumerate(vectors):
+        if isinstance(vector.law, ChoiceLaw):
+            cells = table.histograms[position]
+            noisy[position] = _chosen(vector, priced.measure.tau, cells, listed, size, neighbours, entropy)
+    return keys, noisy
+
+
+def _noisy(vector: PricedVector, values: Ints, entropy: Entropy) -> Ints:
+    if isinstance(vector.law, ChoiceLaw):
+        return values
+    return add_noise(values, vector.law, entropy)
+
+
+def _chosen(
+    vector: PricedVector,
+    tau: int,
+    histogram: Histogram,
+    listed: Columns,
+    size: int,
+    neighbours: Neighbours,
+    entropy: Entropy,
+) -> Ints:
+    """One quantile per shown group, as a place among FINE per cell; a group without rows gets one as well."""
+    group = places_in(histogram.keys, listed, size, len(histogram.cells))
+    order = np.lexsort((histogram.cells, group))
+    group, cells, counts = group[order], histogram.cells[order], histogram.counts[order]
+    starts, ends = np.searchsorted(group, np.arange(size)), np.searchsorted(group, np.arange(size), side="right")
+    law, spec = vector.law, vector.vector
+    assert isinstance(law, ChoiceLaw) and spec.quantile is not None
+    result = np.empty(size, dtype=np.int64)
+    for i in range(size):
+        inside = slice(starts[i], ends[i])
+        cell = choose_quantile(
+            cells[inside],
+            counts[inside],
+            lo=spec.lo,
+            hi=spec.hi,
+            quantile=spec.quantile,
+            epsilon=law.epsilon,
+            max_rows=tau,
+            neighbours=neighbours,
+            entropy=entropy,
+        )
+        whole = spec.step == 1 and spec.expr is not None and spec.expr.type.kind is not Kind.DOUBLE
+        inner = 0 if whole else int(uniform_below(FINE, entropy=entropy)) - FINE // 2
+        result[i] = cell * FINE + inner
+    return result
+
+
+def _order_of(columns: Columns) -> Any:
+    rows = list(zip(*(np.ma.asarray(column).tolist() for column in columns.values()), strict=True))
+    return np.array(sorted(range(len(rows)), key=lambda i: [(v is None, v) for v in rows[i]]), dtype=np.int64)

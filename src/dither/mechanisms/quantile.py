@@ -1,0 +1,93 @@
+"""Quantiles by the exponential mechanism over a histogram on a public grid.
+
+Flow: occupied cells and their row counts in; one cell out. Works on any engine's `GROUP BY cell`.
+Relies on: `noise.categorical_exp` for an exact choice. A gap between occupied cells is one candidate, weighed by the
+number of its cells: ties give width 0, never NaN.
+Source: Smith 2011; bounded range and its zCDP price: Dong, Durfee, Rogers 2020; Cesar, Rogers 2021.
+Proof: docs/proofs/mechanisms/quantile.md
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.errors import InvalidParameter
+from dither.mechanisms.release import Neighbours
+from dither.noise import Entropy, categorical_exp, uniform_below
+
+__all__ = ["choose_quantile", "rank_sensitivity"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def rank_sensitivity(quantile: Fraction, neighbours: Neighbours) -> Fraction:
+    """How far one row can move the distance between a value's ranks and the target rank.
+    Adding a row moves the target by q and a rank by 0 or 1: max(q, 1-q). At 0 and 1 the target is kept half a rank
+    inside, where it may stand still: 1. Replacing a row is two such steps."""
+    extreme = quantile in (0, 1)
+    one = Fraction(1) if extreme else max(quantile, 1 - quantile)
+    return 2 * one if neighbours == "replace" else one
+
+
+def choose_quantile(
+    cells: Ints,
+    counts: Ints,
+    *,
+    lo: int,
+    hi: int,
+    quantile: Fraction,
+    epsilon: Fraction,
+    max_rows: int,
+    neighbours: Neighbours = "add_remove",
+    entropy: Entropy | None = None,
+) -> int:
+    """A cell in [lo, hi] whose ranks are near the quantile's, epsilon-DP for units of at most `max_rows` rows.
+    cells: (n,) int64, ascending, different, in [lo, hi].  counts: (n,) int64, rows per cell, above 0.
+    The score of a cell with `below` rows under it and `inside` rows in it is minus the distance of the target from
+    [below, below + inside]; P(cell) is proportional to exp(epsilon score / (2 sensitivity max_rows))."""
+    if hi < lo or max_rows < 1 or epsilon <= 0:
+        raise InvalidParameter("bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon))
+    starts, widths, low_ranks, high_ranks = _candidates(cells, counts, lo, hi)
+    total = int(counts.sum())
+    sensitivity = rank_sensitivity(quantile, neighbours)
+    target = _target(quantile, total, hi - lo + 1, epsilon / (sensitivity * max_rows))
+    # Scores on the common denominator of the target, so that they are integers.
+    scale = target.denominator
+    aim = target.numerator
+    distance = np.maximum(np.maximum(low_ranks * scale - aim, aim - high_ranks * scale), 0)
+    unit = epsilon / (2 * sensitivity * max_rows * scale)
+    chosen = categorical_exp(distance.astype(np.int64), unit, widths, entropy=entropy)
+    return int(starts[chosen]) + int(uniform_below(int(widths[chosen]), entropy=entropy))
+
+
+def _target(quantile: Fraction, total: int, cells: int, epsilon_per_rank: Fraction) -> Fraction:
+    """The rank aimed at: q·n; for the extremes, as far inside as keeps the empty cells beyond from winning.
+    Beyond the last row all cells tie, so aiming at n itself would land anywhere up to the bound."""
+    if quantile not in (0, 1):
+        return quantile * total
+    # A multiple of half a rank, by public quantities alone.
+    inside = Fraction(max(1, round(4 * math.log(max(cells, 2)) / float(epsilon_per_rank))), 2)
+    half = Fraction(1, 2)
+    at = min(max(inside, half), max(Fraction(total) - half, half))
+    return at if quantile == 0 else Fraction(total) - at
+
+
+def _candidates(cells: Ints, counts: Ints, lo: int, hi: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Occupied cells and the gaps around them: first cell, number of cells, ranks below and up to and including."""
+    above = np.cumsum(counts)
+    below = above - counts
+    gap_starts = np.concatenate([[lo], cells + 1])
+    gap_ends = np.concatenate([cells, [hi + 1]])
+    gap_ranks = np.concatenate([[0], above])
+    starts = np.concatenate([cells, gap_starts])
+    widths = np.concatenate([np.ones_like(cells), gap_ends - gap_starts])
+    return (
+        starts.astype(np.int64),
+        widths.astype(np.int64),
+        np.concatenate([below, gap_ranks]).astype(np.int64),
+        np.concatenate([above, gap_ranks]).astype(np.int64),
+    )

@@ -1,0 +1,237 @@
+"""Questions inside a question: a noisy value or table that later rows are compared or joined with.
+
+Flow: lowering turns an uncorrelated subquery over protected rows into a `Phase` and puts a parameter or a `Given` table
+in its place; the session reserves all phases before the first is read, answers them in order, and binds what came out.
+A phase's result is released, hence public; its price is part of the question's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+
+from dither.plan import finish, nodes
+from dither.plan.recipes import Recipe
+from dither.plan.separable import Relation
+from dither.sql import embedded
+from dither.sql.expressions import Expr, literal, make_column
+from dither.sql.functions.casts import DBL_MAX
+from dither.sql.functions.registry import STORED_TEXT
+from dither.sql.names import NamedColumn
+from dither.sql.parse import Tree
+from dither.sql.printing import sql_type
+from dither.sql.types import (
+    BOOLEAN,
+    DATE,
+    DATE_RANGE,
+    DOUBLE,
+    INT64,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMP_RANGE,
+    Kind,
+    Type,
+)
+
+if TYPE_CHECKING:
+    from dither.plan.lower import Lowering
+
+__all__ = ["as_rows", "as_value", "bind_measure", "named_in"]
+
+LARGEST_GIVEN = 100_000
+Plain = bool | int | float | str | dt.date | dt.datetime | None
+_CLASS = type  # `type` names expression types below
+
+
+def as_value(lowering: Lowering, whole: finish.FinishTree, tree: Tree) -> Expr:
+    """A parameter that stands for the one value of a noisy SELECT."""
+    if len(whole.columns) != 1:
+        raise tree.refuse("P-125", f"A subquery used as a value has one column; this one has {len(whole.columns)}.")
+    (type,) = _types(lowering, whole, tree)
+    name = _add(lowering, whole, (type,), tree, "q")
+    column = _column(name, type)
+    return replace(column, op="parameter")
+
+
+def as_rows(
+    lowering: Lowering, source: list[Relation] | finish.NoisySource, tree: Tree, alias: str | None = None
+) -> list[Relation]:
+    """A noisy SELECT as a public relation; relations pass through."""
+    if isinstance(source, list):
+        return source
+    whole = source.whole
+    if whole is None:
+        raise tree.refuse(
+            "S-114",
+            "This joins several aggregated tables with rows of people.",
+            hint="Join them in one subquery first.",
+        )
+    types = _types(lowering, whole, tree)
+    name = _add(lowering, whole, types, tree, "given")
+    number = lowering.ids.scan()
+    columns = tuple(nodes.ScanColumn(f"s{number}_{i}", column) for i, column in enumerate(whole.columns))
+    named = tuple(
+        NamedColumn(alias or source.alias, column.name, _column(column.id, type))
+        for column, type in zip(columns, types, strict=True)
+    )
+    keys = frozenset(column.id for column, role in zip(columns, whole.roles, strict=True) if role == "key")
+    node = nodes.Given(name, columns, types)
+    size = _largest_size(lowering, name)
+    return [
+        Relation(node, named, protected=False, given=(keys if _all_keys(lowering, name, keys) else frozenset(), size))
+    ]
+
+
+def named_in(value: Any) -> set[str]:
+    """Names of the phases a measure waits for."""
+    match value:
+        case Expr(op="parameter", payload=payload):
+            return {str(payload)}
+        case nodes.Given(phase, _, _, None):
+            return {phase}
+        case tuple():
+            return set().union(*(named_in(item) for item in value))
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return set().union(*(named_in(getattr(value, f.name)) for f in fields(value)))
+    return set()
+
+
+def bind_measure(measure: nodes.Measure, results: Mapping[str, list[tuple[Any, ...]]]) -> nodes.Measure:
+    """The measure with the results of its phases written in."""
+    bound: nodes.Measure = _bind(measure, results)
+    return bound
+
+
+def _bind(value: Any, results: Mapping[str, list[tuple[Any, ...]]]) -> Any:
+    match value:
+        case Expr(op="parameter", payload=payload, type=type):
+            rows = results[str(payload)]
+            return _as_literal(rows[0][0] if rows else None, type)
+        case nodes.Given(phase, _, types, None):
+            rows = results[phase][:LARGEST_GIVEN]
+            plain = tuple(tuple(_clean(v, t) for v, t in zip(row, types, strict=True)) for row in rows)
+            return replace(value, rows=plain)
+        case tuple():
+            return tuple(_bind(item, results) for item in value)
+        case _ if is_dataclass(value) and not isinstance(value, _CLASS):
+            if not named_in(value):
+                return value
+            changed = {f.name: _bind(getattr(value, f.name), results) for f in fields(value) if f.init}
+            return replace(value, **changed)
+    return value
+
+
+def _as_literal(value: Any, type: Type) -> Expr:
+    clean = _clean(value, type)
+    if clean is None:
+        zero = 0.0 if type.kind is Kind.DOUBLE else 0 if type.has_range else None
+        return Expr("typed_null", type, lo=zero, hi=zero)
+    return replace(literal(clean), type=type)
+
+
+def _clean(value: Any, type: Type) -> Plain:
+    """A released value as our type holds it; NULL where it cannot."""
+    if value is None:
+        return None
+    match type.kind:
+        case Kind.DOUBLE:
+            number = float(value)
+            return number if math.isfinite(number) else None
+        case Kind.INTEGER:
+            return int(value) if INT64[0] <= int(value) <= INT64[1] else None
+        case Kind.BOOLEAN:
+            return bool(value)
+        case Kind.DATE:
+            return value.date() if isinstance(value, dt.datetime) else value
+        case Kind.TIMESTAMP:
+            return value if isinstance(value, dt.datetime) else dt.datetime(value.year, value.month, value.day)
+    return str(value)
+
+
+def _add(lowering: Lowering, whole: finish.FinishTree, types: tuple[Type, ...], tree: Tree, prefix: str) -> str:
+    name = f"{prefix}{len(lowering.phases)}"
+    lowering.phases.append(nodes.Phase(name, lowering.planned(whole, tree.source or tree.text), types))
+    return name
+
+
+def _types(lowering: Lowering, whole: finish.FinishTree, tree: Tree) -> tuple[Type, ...]:
+    """Types of a noisy SELECT's columns, as DuckDB finds them over empty tables."""
+    tables = {m.name: _empty(m, lowering.recipes[m.name]) for m in lowering.measures if m.name in whole.measures}
+    try:
+        types = {m.name: {k.id: sql_type(k.expr.type) for k in m.keys} for m in lowering.measures if m.name in tables}
+        _, names = embedded.run(finish.to_sql(whole.tree), tables, types)
+    except duckdb.Error:
+        raise tree.refuse("F-171", "The SQL over the aggregates of this subquery does not work.") from None
+    return tuple(_type_of(name) for name in names)
+
+
+def _empty(measure: nodes.Measure, recipes: list[Recipe]) -> embedded.Columns:
+    columns: embedded.Columns = {key.id: empty_array(key.expr.type) for key in measure.keys}
+    for recipe in recipes:
+        type = (
+            recipe.type if recipe.kind in ("quantile", "bool_or", "bool_and") else INTEGER if recipe.whole else DOUBLE
+        )
+        columns[recipe.id] = empty_array(type)
+    return columns
+
+
+def empty_array(type: Type) -> Any:
+    kinds: dict[Kind, Any] = {
+        Kind.INTEGER: np.int64,
+        Kind.DOUBLE: np.float64,
+        Kind.DECIMAL: np.float64,
+        Kind.BOOLEAN: np.bool_,
+        Kind.DATE: "datetime64[us]",
+        Kind.TIMESTAMP: "datetime64[us]",
+        Kind.TEXT: object,
+    }
+    return np.empty(0, dtype=kinds[type.kind])
+
+
+def _type_of(sql: str) -> Type:
+    if sql.startswith(("DOUBLE", "FLOAT", "DECIMAL", "NUMBER")):
+        return DOUBLE
+    if sql.startswith("BOOL"):
+        return BOOLEAN
+    if sql == "DATE":
+        return DATE
+    if sql.startswith(("TIMESTAMP", "DATETIME")):
+        return TIMESTAMP
+    return TEXT if sql.startswith(("VARCHAR", "STRING")) else INTEGER
+
+
+def _column(identifier: str, type: Type) -> Expr:
+    ranges: dict[Kind, tuple[Any, Any]] = {
+        Kind.INTEGER: INT64,
+        Kind.DOUBLE: (-DBL_MAX, DBL_MAX),
+        Kind.DATE: DATE_RANGE,
+        Kind.TIMESTAMP: TIMESTAMP_RANGE,
+    }
+    lo, hi = ranges.get(type.kind, (None, None))
+    return make_column(
+        identifier, type, nullable=True, lo=lo, hi=hi, length=STORED_TEXT if type.kind is Kind.TEXT else 0
+    )
+
+
+def _largest_size(lowering: Lowering, name: str) -> int | None:
+    """Most rows the phase can give: the size of its public list of groups; None where that is private."""
+    phase = next(phase for phase in lowering.phases if phase.name == name)
+    total = 0
+    for measure in phase.plan.measures:
+        if measure.domain is None:
+            return None
+        total += measure.domain.size
+    return total
+
+
+def _all_keys(lowering: Lowering, name: str, keys: frozenset[str]) -> bool:
+    """Do these columns hold every group column, so that no two rows share their values?"""
+    phase = next(phase for phase in lowering.phases if phase.name == name)
+    return len(phase.plan.measures) == 1 and len(phase.plan.measures[0].keys) == len(keys)

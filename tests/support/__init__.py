@@ -1,0 +1,1 @@
+"""What several tests share: small data sets in memory, answers without noise, plain references to compare with."""

@@ -1,0 +1,157 @@
+"""One relation per operator over small, nasty tables, and the databases that strain them.
+
+Flow: the tests of separability, sensitivity and truncation walk through `RELATIONS` over random databases from
+`random_rows` and the heavy ones of `heavy_rows`.
+Tables: t (unit uid; a case-insensitive text, a double, an integer, a decimal, a boolean, a date), o (units of t by
+reference, dangling ones too), dim and tiny (public, with repeated keys).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from support.worlds import catalog_text
+
+__all__ = ["DDL", "RELATIONS", "TAU", "UNITS", "catalog", "heavy_rows", "public_rows", "random_rows", "without"]
+
+TAU = 2
+UNITS = (1, 2, 3, 4)
+
+DDL = {
+    "t": "uid BIGINT, region VARCHAR COLLATE NOCASE, x DOUBLE, k INTEGER, p DECIMAL(12, 2), flag BOOLEAN, d DATE",
+    "o": "uid BIGINT, amt BIGINT, region VARCHAR",
+    "dim": "region VARCHAR, label VARCHAR",
+    "tiny": "n INTEGER",
+}
+
+
+def catalog(*, dataset: str = "", delta: str | None = "1e-5", tau: int = TAU) -> str:
+    return catalog_text(
+        f"""
+[tables.t]
+privacy_unit = "uid"
+max_rows_per_unit = {tau}
+[tables.t.columns]
+region = {{ type = "text", values = ["a", "b", "B"] }}
+x = {{ type = "double", bounds = [-3.5, 10.25] }}
+k = {{ type = "integer", bounds = [-2, 7] }}
+p = {{ type = "decimal", scale = 2, bounds = [-1.25, 4.75] }}
+flag = {{ type = "boolean" }}
+d = {{ type = "date", bounds = [2020-01-01, 2020-01-03] }}
+
+[tables.o]
+privacy_unit = {{ column = "uid", references = "t" }}
+max_rows_per_unit = {tau}
+columns = {{ amt = {{ type = "integer", bounds = [0, 5] }}, region = {{ type = "text", values = ["a", "b"] }} }}
+
+[tables.dim]
+public = true
+[tables.tiny]
+public = true
+""",
+        delta=delta,
+        dataset=dataset,
+    )
+
+
+_COLUMNS = "uid, region, x, k, p, flag, d"
+_WITH_O = "t.uid, t.region, t.x, t.k, t.p, t.flag, t.d"
+
+# Each gives the columns of t, so that every aggregate can stand above every operator.
+RELATIONS = {
+    "scan": "SELECT * FROM t",
+    "filter": "SELECT * FROM t WHERE k > 0 OR x < 5 OR region = 'B'",
+    "expressions": "SELECT uid, region, x / 2 AS x, -k AS k, p + 1 AS p, NOT flag AS flag, d + 1 AS d FROM t",
+    "public join": f"SELECT {_WITH_O} FROM t JOIN dim ON t.region = dim.region",
+    "public left join": f"SELECT {_WITH_O} FROM t LEFT JOIN dim ON t.region = dim.region AND dim.label <> 'x'",
+    "public right join": f"SELECT {_WITH_O} FROM dim RIGHT JOIN t ON t.region = dim.region",
+    "public cross join": f"SELECT {_WITH_O} FROM t CROSS JOIN tiny",
+    "public join without equality": f"SELECT {_WITH_O} FROM t JOIN tiny ON t.k < tiny.n",
+    "self join": "SELECT a.uid, a.region, b.x, a.k, b.p, a.flag, b.d FROM t a JOIN t b ON a.uid = b.uid",
+    "comma join": f"SELECT {_WITH_O} FROM t, o WHERE t.uid = o.uid",
+    "left join": f"SELECT {_WITH_O} FROM t LEFT JOIN o ON t.uid = o.uid AND o.amt > t.k",
+    "right join": f"SELECT o.uid, {_WITH_O.partition(', ')[2]} FROM t RIGHT JOIN o ON t.uid = o.uid AND o.amt > t.k",
+    "full join": f"SELECT {_WITH_O} FROM t FULL JOIN o ON t.uid = o.uid AND o.amt > t.k",
+    "join using": f"SELECT uid, {_WITH_O.partition(', ')[2]} FROM t JOIN o USING (uid)",
+    "exists": "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM o WHERE o.uid = t.uid AND o.amt >= t.k)",
+    "not exists": "SELECT * FROM t WHERE NOT EXISTS (SELECT 1 FROM o WHERE o.uid = t.uid AND o.amt >= t.k)",
+    "in": "SELECT * FROM t WHERE uid IN (SELECT uid FROM o WHERE amt > 1)",
+    "not in": "SELECT * FROM t WHERE uid NOT IN (SELECT uid FROM o WHERE amt > 1)",
+    "public in": "SELECT * FROM t WHERE region IN (SELECT region FROM dim)",
+    "public not in": "SELECT * FROM t WHERE region NOT IN (SELECT region FROM dim WHERE label = 'x')",
+    "distinct": f"SELECT DISTINCT {_COLUMNS} FROM t",
+    "unit aggregate": "SELECT uid, MIN(region) AS region, SUM(x) AS x, MAX(k) AS k, MIN(p) AS p, BOOL_OR(flag) AS flag, "
+    "MAX(d) AS d FROM t GROUP BY uid",
+    "unit aggregate of counts": "SELECT uid, 'a' AS region, AVG(x) AS x, COUNT(*) AS k, SUM(p) AS p, BOOL_AND(flag) AS flag, "
+    "MIN(d) AS d FROM t GROUP BY uid HAVING COUNT(*) > 0",
+    "unit aggregate with a key": "SELECT uid, region, MIN(x) AS x, SUM(k) AS k, MAX(p) AS p, BOOL_OR(flag) AS flag, "
+    "MIN(d) AS d FROM t GROUP BY uid, region",
+    "row number": "SELECT uid, region, x, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x) AS k, p, flag, d FROM t",
+    "lag": "SELECT uid, region, x, k - LAG(k) OVER (PARTITION BY uid ORDER BY d) AS k, p, flag, d FROM t",
+    "running sum": "SELECT uid, region, x, SUM(k) OVER (PARTITION BY uid ORDER BY d ROWS UNBOUNDED PRECEDING) AS k, p, "
+    "flag, d FROM t",
+    "unit count window": "SELECT uid, region, x, COUNT(*) OVER (PARTITION BY uid) AS k, p, flag, d FROM t",
+    "union all": f"SELECT {_COLUMNS} FROM t UNION ALL SELECT {_COLUMNS} FROM t WHERE k > 0",
+    "union": f"SELECT {_COLUMNS} FROM t UNION SELECT {_COLUMNS} FROM t WHERE k > 0",
+    "except": f"SELECT {_COLUMNS} FROM t EXCEPT SELECT {_COLUMNS} FROM t WHERE k > 0",
+    "intersect": f"SELECT {_COLUMNS} FROM t INTERSECT SELECT {_COLUMNS} FROM t WHERE k > 0",
+    "aggregate of a join": "SELECT t.uid, t.region, MAX(t.x) AS x, SUM(o.amt) AS k, MIN(t.p) AS p, BOOL_OR(t.flag) AS flag, "
+    "MIN(t.d) AS d FROM t JOIN o ON t.uid = o.uid GROUP BY t.uid, t.region",
+}
+
+_NAN, _INF = float("nan"), float("inf")
+_POOL: dict[str, list[Any]] = {
+    "uid": [*UNITS, None],
+    "region": ["a", "A", "b", "B", "zz", "", None],
+    "x": [0.0, -0.0, _NAN, _INF, -_INF, 10.25, -3.5, 4.0, 1e308, -1e308, None],
+    "k": [-2, 7, 0, 3, 2**31 - 1, -(2**31), None],
+    "p": [Decimal("-1.25"), Decimal("4.75"), Decimal("0.01"), Decimal("9999999999.99"), Decimal("-9999999999.99"), None],
+    "flag": [True, False, None],
+    "d": [dt.date(2020, 1, 1), dt.date(2020, 1, 3), dt.date(1, 1, 1), dt.date(9999, 12, 31), None],
+}
+_O_POOL: dict[str, list[Any]] = {
+    "uid": [*UNITS, 77, None],
+    "amt": [0, 5, 3, 2**62, -(2**62), None],
+    "region": ["a", "b", "A", None],
+}
+
+Rows = list[tuple[Any, ...]]
+
+
+def random_rows(seed: int) -> tuple[Rows, Rows]:
+    """Rows of t and o: few different values, so that duplicates and ties are common."""
+    generator = random.Random(seed)
+
+    def draw(pool: dict[str, list[Any]], count: int) -> Rows:
+        rows = [tuple(generator.choice(values) for values in pool.values()) for _ in range(count)]
+        return rows + [generator.choice(rows) for _ in range(count // 3)]
+
+    return draw(_POOL, generator.randint(4, 14)), draw(_O_POOL, generator.randint(3, 9))
+
+
+def heavy_rows() -> Iterator[tuple[Rows, Rows]]:
+    """Databases in which unit 1 has as many rows as it can, all at one end of every range, in one group."""
+    for x, k, p in ((10.25, 7, Decimal("4.75")), (-3.5, -2, Decimal("-1.25"))):
+        for amt in (5, 0):
+            for flag in (True, False):
+                for region in ("a", "b"):
+                    row = (region, x, k, p, flag, dt.date(2020, 1, 3))
+                    t = [(1, *row)] * (TAU + 1) + [(2, "a", 1.0, 1, Decimal(1), True, dt.date(2020, 1, 1))]
+                    yield t, [(1, amt, region)] * (TAU + 1) + [(2, 1, "b")]
+    # As many different rows, for operators that merge equal ones: they differ where no sum and no key looks.
+    for offset in (0, 1):
+        different = [(1, "a", 10.25, 7, Decimal("4.75"), True, dt.date(2020, 1, 1 + i + offset)) for i in range(TAU)]
+        yield different, [(1, 5, "a"), (1, 4, "a")]
+
+
+def public_rows() -> tuple[Rows, Rows]:
+    """dim holds `a` twice and a NULL; tiny has three rows."""
+    return [("a", "x"), ("a", "y"), ("b", "z"), (None, "z"), ("c", "x")], [(0,), (5,), (9,)]
+
+
+def without(rows: Rows, unit: int) -> Rows:
+    return [row for row in rows if row[0] != unit]

@@ -1,0 +1,108 @@
+"""Answers without noise, plain DuckDB's answers, and what it means that they agree.
+
+Flow: `exact_answer` runs the whole path of `ask` with noise replaced by nothing and thresholds by 1; `plain_answer` asks
+an ordinary DuckDB the same text; `assert_same` compares them as bags of rows.
+The one difference that is allowed: public groups without rows appear in ours, with zero counts and sums.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+from unittest import mock
+
+import duckdb
+
+from dither.answer.answer import Answer
+from dither.mechanisms.release import saturate
+from dither.plan.price import PricedPlan, price_plan
+from dither.session.session import Session
+
+__all__ = ["assert_same", "difference", "exact_answer", "noise_off", "plain_answer"]
+
+Row = tuple[Any, ...]
+
+
+@contextmanager
+def noise_off() -> Iterator[None]:
+    """Every draw is zero, and a private group appears as soon as it has one row."""
+
+    def at_once(*args: Any, **kwargs: Any) -> PricedPlan:
+        priced = price_plan(*args, **kwargs)
+        return replace(priced, measures=tuple(replace(m, threshold=1) for m in priced.measures))
+
+    with (
+        mock.patch("dither.session.session.add_noise", lambda values, law, entropy: saturate(values)),
+        mock.patch("dither.session.session.price_plan", at_once),
+    ):
+        yield
+
+
+def exact_answer(session: Session, sql: str) -> Answer:
+    with noise_off():
+        return session.ask(sql, epsilon=1000)
+
+
+def plain_answer(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Row]:
+    return connection.execute(sql).fetchall()
+
+
+def assert_same(ours: Sequence[Row], plain: Sequence[Row], sql: str, *, tolerance: float = 1e-6) -> None:
+    found = difference(ours, plain, tolerance=tolerance)
+    assert found is None, f"{sql}\n{found}"
+
+
+def difference(ours: Sequence[Row], plain: Sequence[Row], *, tolerance: float = 1e-6) -> str | None:
+    """None where the bags agree; else what is in one and not in the other."""
+    left = [tuple(map(_value, row)) for row in ours]
+    right = [tuple(map(_value, row)) for row in plain]
+    if left and right and len(left[0]) != len(right[0]):
+        return f"{len(left[0])} columns, not {len(right[0])}"
+    unmatched = []
+    for row in sorted(right, key=repr):
+        place = next((i for i, other in enumerate(left) if _alike(other, row, tolerance)), None)
+        if place is None:
+            unmatched.append(row)
+        else:
+            left.pop(place)
+    extra = [row for row in left if not _empty_group(row)]
+    if unmatched or extra:
+        return f"only ours: {extra[:5]} ({len(extra)})\nonly plain: {unmatched[:5]} ({len(unmatched)})"
+    return None
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None).isoformat(sep=" ")
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    return value
+
+
+def _alike(ours: Row, plain: Row, tolerance: float) -> bool:
+    return all(_one_alike(a, b, tolerance) for a, b in zip(ours, plain, strict=True))
+
+
+def _one_alike(a: Any, b: Any, tolerance: float) -> bool:
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+    # SUM over no rows is NULL in SQL, and the sum of nothing, zero, here.
+    if b is None and isinstance(a, int | float):
+        return a == 0
+    return bool(a == b)
+
+
+def _empty_group(row: Row) -> bool:
+    """May this be a public group without rows? Its numbers are then zero or NULL; callers put counts into the row."""
+    return 0 in [value for value in row if isinstance(value, int) and not isinstance(value, bool)]
