@@ -30,15 +30,16 @@ Row = tuple[Any, ...]
 
 @contextmanager
 def noise_off() -> Iterator[None]:
-    """Every draw is zero, and a private group appears as soon as it has one row."""
+    """Every draw is zero, and a private group appears as soon as it has one row. Quantiles are still chosen, at whatever
+    the offer buys."""
 
-    def at_once(*args: Any, **kwargs: Any) -> PricedPlan:
-        priced = price_plan(*args, **kwargs)
-        return replace(priced, measures=tuple(replace(m, threshold=1) for m in priced.measures))
+    def at_once(priced: PricedPlan) -> PricedPlan:
+        measures = tuple(replace(m, threshold=1) for m in priced.measures)
+        return replace(priced, measures=measures, phases=tuple(map(at_once, priced.phases)))
 
     with (
-        mock.patch("dither.session.session.add_noise", lambda values, law, entropy: saturate(values)),
-        mock.patch("dither.session.session.price_plan", at_once),
+        mock.patch("dither.answer.release.add_noise", lambda values, law, entropy: saturate(values)),
+        mock.patch("dither.session.session.price_plan", lambda *args, **terms: at_once(price_plan(*args, **terms))),
     ):
         yield
 
@@ -63,17 +64,26 @@ def difference(ours: Sequence[Row], plain: Sequence[Row], *, tolerance: float = 
     right = [tuple(map(_value, row)) for row in plain]
     if left and right and len(left[0]) != len(right[0]):
         return f"{len(left[0])} columns, not {len(right[0])}"
+    # Rows that may be alike agree in all but numbers and NULLs: look for a partner among those only.
+    places: dict[Row, list[Row]] = {}
+    for row in left:
+        places.setdefault(_texts(row), []).append(row)
     unmatched = []
-    for row in sorted(right, key=repr):
-        place = next((i for i, other in enumerate(left) if _alike(other, row, tolerance)), None)
+    for row in right:
+        candidates = places.get(_texts(row), [])
+        place = next((i for i, other in enumerate(candidates) if _alike(other, row, tolerance)), None)
         if place is None:
             unmatched.append(row)
         else:
-            left.pop(place)
-    extra = [row for row in left if not _empty_group(row)]
+            candidates.pop(place)
+    extra = [row for rows in places.values() for row in rows if not _empty_group(row)]
     if unmatched or extra:
         return f"only ours: {extra[:5]} ({len(extra)})\nonly plain: {unmatched[:5]} ({len(unmatched)})"
     return None
+
+
+def _texts(row: Row) -> Row:
+    return tuple(value if isinstance(value, str | bool) else None for value in row)
 
 
 def _value(value: Any) -> Any:

@@ -22,7 +22,7 @@ from dither.plan.price import Offer, PricedPlan, distance_of, price_plan
 from dither.secret import open_secret
 from dither.session.session import Session
 
-__all__ = ["MemoryTables", "World", "catalog_text"]
+__all__ = ["MemoryTables", "World", "catalog_text", "insert", "new_ledger"]
 
 Rows = Sequence[Sequence[Any]]
 
@@ -38,6 +38,8 @@ class MemoryTables:
         """The physical version it claims to have: tests change it when they change rows and mean to."""
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        # Tables of a dozen rows: a second thread costs more than it gives.
+        connection.execute("SET threads=1")
         for key in tables:
             connection.execute(f'CREATE TABLE "{view_name(key)}" ({self._ddl[key]})')
             insert(connection, f'"{view_name(key)}"', self.rows.get(key, ()))
@@ -53,6 +55,17 @@ class MemoryTables:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def new_ledger(catalog: Catalog) -> Ledger:
+    """An empty ledger in memory."""
+    return Ledger.open(
+        "",
+        dataset=catalog.name,
+        promise_digest=catalog.promise_digest(),
+        budget=catalog.budget,
+        analysts=catalog.analysts,
+    )
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Rows) -> None:
@@ -78,13 +91,7 @@ class World:
         self.ddl = dict(ddl)
         self.source = MemoryTables(ddl)
         self.engine = DuckDBEngine(self.catalog, self.source, heavy_path=heavy_path)
-        self.ledger = Ledger.open(
-            "",
-            dataset=self.catalog.name,
-            promise_digest=self.catalog.promise_digest(),
-            budget=self.catalog.budget,
-            analysts=self.catalog.analysts,
-        )
+        self.ledger = new_ledger(self.catalog)
         taus = {k: t.max_rows_per_unit for k, t in self.catalog.tables.items() if t.max_rows_per_unit is not None}
         self.session = Session(self.catalog, self.engine, self.ledger, taus=taus, entropy=entropy)
 

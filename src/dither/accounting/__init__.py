@@ -1,6 +1,14 @@
-"""What questions cost and whether they may still be asked: events, prices, conversions, admission.
+"""What questions cost and whether they may still be asked: events, prices, conversions, admission, and other notions.
 
 Exact rationals in, outward rounding out: costs up, what remains down. Nothing here knows SQL, files or users.
+
+    events, price, admission            what ran, what it costs on the ledger's meters, whether it may
+    compose, odometer, odds             what several events cost by every theorem that applies, and in plain words
+    convert, renyi, gdp, pld            zCDP, Rényi curves, Gaussian DP and trade-off curves, privacy-loss distributions
+    calibrate, solve                    from a budget back to noise, or to a number of questions
+    group, subsampling                  k people at once; secret fresh samples
+    metric, random_dp                   notions that refuse to mix with the others
+    export                              to dp_accounting's events
 """
 
 from dither.accounting.admission import (
@@ -27,7 +35,26 @@ from dither.accounting.events import (
     SelectionEvent,
     event_from_dict,
 )
+from dither.accounting.export import to_dp_accounting
+from dither.accounting.gdp import (
+    GaussianTradeOff,
+    TradeOff,
+    compose_gaussian,
+    delta_of_gaussian,
+    epsilon_of_gaussian,
+    mu_squared_of,
+    mu_star,
+)
+from dither.accounting.group import group_approximate, group_gaussian, group_renyi, group_zcdp, grouped
+from dither.accounting.metric import MetricLoss
+from dither.accounting.odds import guess_after, in_words, right_at_most
+from dither.accounting.odometer import Odometer, odometer
+from dither.accounting.pld import PrivacyLoss, privacy_loss
 from dither.accounting.price import Price, price, rho_of_laplace, rho_of_pure
+from dither.accounting.random_dp import RandomLoss, SamplePlan, one_notion, sample_plan
+from dither.accounting.renyi import RenyiCurve, renyi_curve
+from dither.accounting.solve import epsilon_each, least_noise, most_events
+from dither.accounting.subsampling import SecretSample, amplified, amplified_renyi
 
 __all__ = [
     "LaplaceEvent",
@@ -58,4 +85,37 @@ __all__ = [
     "compose",
     "Composition",
     "Bound",
+    "RenyiCurve",
+    "renyi_curve",
+    "TradeOff",
+    "GaussianTradeOff",
+    "compose_gaussian",
+    "delta_of_gaussian",
+    "epsilon_of_gaussian",
+    "mu_squared_of",
+    "mu_star",
+    "PrivacyLoss",
+    "privacy_loss",
+    "odometer",
+    "Odometer",
+    "guess_after",
+    "right_at_most",
+    "in_words",
+    "most_events",
+    "epsilon_each",
+    "least_noise",
+    "grouped",
+    "group_approximate",
+    "group_zcdp",
+    "group_gaussian",
+    "group_renyi",
+    "SecretSample",
+    "amplified",
+    "amplified_renyi",
+    "MetricLoss",
+    "RandomLoss",
+    "SamplePlan",
+    "sample_plan",
+    "one_notion",
+    "to_dp_accounting",
 ]

@@ -2,7 +2,7 @@
 
 Flow: for people and notebooks; decisions about a budget are `admission`'s. Each bound holds for events fixed in advance
 (the ledger's own rule is the one that holds for events chosen along the way).
-Relies on: `price`, `convert`, `noise.bounds`. Proof: docs/proofs/accounting/composition.md
+Relies on: `price`, `convert`, `renyi`, `gdp`, `pld`, `noise.bounds`. Proof: docs/proofs/accounting/composition.md
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.accounting.convert import epsilon_of
-from dither.accounting.events import ComposedEvent, Event
+from dither.accounting.events import Event
+from dither.accounting.gdp import TradeOff, epsilon_of_gaussian, mu_squared_of
+from dither.accounting.losses import NormalLoss, loss_of
+from dither.accounting.pld import LEAST_DELTA, privacy_loss
 from dither.accounting.price import Price, price
+from dither.accounting.renyi import flatten, renyi_curve
 from dither.errors import InvalidParameter
 from dither.exact import Number, exact, round_up
 from dither.noise.bounds import exp_bounds
@@ -26,6 +30,7 @@ _MOST_EPSILON = 1000
 """Where the optimal bound is worked out: it sums as many terms as there are events, and above this sum of epsilons it
 says little."""
 _BITS = 256
+_NO_EPSILON = "Gaussian noise has no finite epsilon at delta 0"
 
 
 @dataclass(frozen=True)
@@ -49,35 +54,75 @@ class Composition:
         return sum(self.prices, Price())
 
     def epsilon(self, delta: Number = 0) -> Bound:
-        """The least epsilon known at this delta: of the basic sum, the optimal composition of equal pure events, and
-        zCDP. delta first pays for the events' own failure masses."""
-        wanted = exact(delta, "delta")
-        left = wanted - self.price.delta
-        if not 0 <= wanted < 1 or left < 0:
-            raise InvalidParameter("delta", expected=f"below 1 and at least {self.price.delta}", found=delta)
-        best = Bound(None, wanted, "Gaussian noise has no finite epsilon at delta 0")
-        for bound in self._bounds(wanted, left):
+        """The least epsilon known at this delta, with its theorem: the least of `bounds`."""
+        best, *others = self.bounds(delta)
+        for bound in others:
             if bound.epsilon is not None and (best.epsilon is None or bound.epsilon < best.epsilon):
                 best = bound
         return best
 
+    def bounds(self, delta: Number = 0) -> tuple[Bound, ...]:
+        """What every theorem that applies says at this delta: the basic sum, the optimal composition of equal pure
+        events, zCDP, the Rényi curve, Gaussian differential privacy, the privacy-loss distribution. delta first pays
+        for the events' own failure masses."""
+        wanted = exact(delta, "delta")
+        left = wanted - self.price.delta
+        if not 0 <= wanted < 1 or left < 0:
+            raise InvalidParameter("delta", expected=f"below 1 and at least {self.price.delta}", found=delta)
+        return tuple(self._bounds(wanted, left))
+
+    def trade_off(self, deltas: Iterable[Number] = ("1e-9", "1e-6", "1e-4", "1e-3", "1e-2", "1e-1")) -> TradeOff:
+        """The trade-off curve that the bounds at these deltas give: how often the best attack must miss."""
+        wanted = [exact(delta, "delta") for delta in (self.price.delta, *deltas)]
+        found = [self.epsilon(delta) for delta in wanted if delta >= self.price.delta]
+        return TradeOff(tuple((bound.epsilon, bound.delta) for bound in found if bound.epsilon is not None))
+
     def _bounds(self, wanted: Fraction, left: Fraction) -> Iterable[Bound]:
         total = self.price
-        yield Bound(total.epsilon, wanted, "basic composition: the sum of the epsilons")
+        because = "basic composition: the sum of the epsilons"
+        yield Bound(total.epsilon, wanted, because if total.epsilon is not None else _NO_EPSILON)
         if left == 0:
             return
+        yield Bound(epsilon_of(total.rho, left), wanted, "zCDP, tight conversion (Canonne, Kamath, Steinke 2020)")
+        equal = self._equal_pure()
+        if equal is not None:
+            bound = epsilon_of_equal_pure(*equal, left)
+            yield Bound(bound, wanted, "optimal composition of equal pure events (Kairouz, Oh, Viswanath 2015)")
+        try:
+            yield from self._float_bounds(wanted, left, equal is not None)
+        except OverflowError:
+            return  # a scale, distance or epsilon beyond 1e308: the exact theorems above have answered
+
+    def _float_bounds(self, wanted: Fraction, left: Fraction, optimal: bool) -> Iterable[Bound]:
+        curve = renyi_curve(self.events)
+        yield Bound(curve.epsilon(wanted), wanted, "Rényi curve, tight conversion (Balle et al. 2020)")
+        squares = [mu_squared_of(event) for event in self.events]
+        if squares and None not in squares:
+            # Twice 1e-20 an event: discrete Gaussian noise is a rounding of continuous noise up to that factor.
+            slack = Fraction(2 * len(squares), 10**20)
+            mu = math.sqrt(float(sum(square for square in squares if square is not None))) * (1 + 1e-15)
+            if left > slack:
+                bound = epsilon_of_gaussian(mu, left - slack) + slack
+                yield Bound(bound, wanted, "Gaussian differential privacy (Dong, Roth, Su 2022)")
+        laws = [loss_of(event) for event in set(self.events)]
+        closed = optimal or all(isinstance(law, NormalLoss) for law in laws)
+        if wanted >= LEAST_DELTA and not closed and None not in laws:
+            bound = privacy_loss(self.events, delta=wanted).epsilon()
+            yield Bound(bound, wanted, "privacy-loss distribution, from above (Doroshenko et al. 2022)")
+
+    def _equal_pure(self) -> tuple[Fraction, int] | None:
+        """Epsilon and number, when all events that cost anything have one epsilon and are few and small enough."""
         costly = [cost.epsilon for cost in self.prices if cost.epsilon != 0]
         each = costly[0] if costly else None
         equal = len(set(costly)) == 1 and len(costly) <= _MOST_EQUAL_EVENTS
-        if each is not None and equal and each * len(costly) <= _MOST_EPSILON:
-            bound = epsilon_of_equal_pure(each, len(costly), left)
-            yield Bound(bound, wanted, "optimal composition of equal pure events (Kairouz, Oh, Viswanath 2015)")
-        yield Bound(epsilon_of(total.rho, left), wanted, "zCDP, tight conversion (Canonne, Kamath, Steinke 2020)")
+        if each is None or not equal or each * len(costly) > _MOST_EPSILON:
+            return None
+        return each, len(costly)
 
 
 def compose(events: Iterable[Event]) -> Composition:
     """The composition of these events, flattened."""
-    flat = tuple(_flatten(events))
+    flat = tuple(flatten(events))
     return Composition(flat, tuple(price(event) for event in flat))
 
 
@@ -155,11 +200,3 @@ def _down(value: Fraction, bits: int) -> Fraction:
 
 def _up(value: Fraction, bits: int) -> Fraction:
     return Fraction(-((-value.numerator << bits) // value.denominator), 1 << bits)
-
-
-def _flatten(events: Iterable[Event]) -> Iterable[Event]:
-    for event in events:
-        if isinstance(event, ComposedEvent):
-            yield from _flatten(event.events)
-        else:
-            yield event

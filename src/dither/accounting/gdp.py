@@ -56,8 +56,8 @@ class TradeOff:
         return max(0.0, max(lines) - _WIDER)
 
     def advantage(self) -> Fraction:
-        """The largest difference of hit rate and false alarm rate, rounded up: (e^epsilon - 1 + 2 delta)/(e^epsilon + 1)
-        at the best of the pairs; 1 when there is none."""
+        """The largest difference of hit rate and false alarm rate, rounded up: (e^epsilon - 1 + 2 delta)/(e^epsilon +
+        1) at the best of the pairs; 1 when there is none."""
         best = min((math.tanh(float(e) / 2) * (1 - float(d)) + float(d) for e, d in self.pairs), default=1.0)
         return round_up(Fraction(min(1.0, best + _WIDER)))
 
@@ -77,7 +77,8 @@ class GaussianTradeOff:
         _check_rate(alpha)
         if alpha in (0.0, 1.0):
             return 1 - alpha
-        return max(0.0, normal_below(_NORMAL.inv_cdf(1 - alpha) - self.mu) - 1e-9)
+        # -Phi^-1(alpha) instead of Phi^-1(1 - alpha): the same, and exact for small alpha.
+        return max(0.0, normal_below(-_NORMAL.inv_cdf(alpha) - self.mu) - _WIDER)
 
     def advantage(self) -> Fraction:
         """2 Phi(mu/2) - 1, rounded up."""
@@ -90,8 +91,8 @@ def compose_gaussian(mus: Iterable[float]) -> float:
 
 
 def mu_squared_of(event: Event) -> Fraction | None:
-    """mu^2 such that *discrete* Gaussian noise is mu-GDP up to a factor 1 +- 1e-20 on probabilities; None when the noise
-    is too narrow for the statement, or the event is no Gaussian noise.
+    """mu^2 such that *discrete* Gaussian noise is mu-GDP up to a factor 1 +- 1e-20 on probabilities; None when the
+    noise is too narrow for the statement, or the event is no Gaussian noise.
 
     Discrete Gaussian noise of variance v is within that factor a randomised rounding of continuous Gaussian noise of
     variance v - r, with r = 5/2 + bits/28 for a squared distance of so many bits: mu^2 = squared distance/(v - r).
@@ -105,7 +106,8 @@ def mu_squared_of(event: Event) -> Fraction | None:
 
 
 def continuous_mu_squared(event: GaussianEvent) -> Fraction:
-    """mu^2 of *continuous* Gaussian noise of this variance: for display beside the exact price, marked as approximate."""
+    """mu^2 of *continuous* Gaussian noise of this variance: for display beside the exact price, marked as
+    approximate."""
     return Fraction(event.squared_distance) / event.variance
 
 
@@ -157,10 +159,10 @@ def normal_below(x: float) -> float:
 
 
 def log_normal_below(x: float) -> float:
-    """log Phi(x), also where Phi underflows."""
+    """log Phi(x), also where Phi underflows; there rounded down."""
     if x > -30:
         return math.log(normal_below(x))
-    # Mills' ratio by its asymptotic series: the next term is below 105/x^8 < 2e-10 of Phi ... and alternates.
+    # The asymptotic series alternates and is cut after a negative term: below Phi, by at most 105/x^8 < 2e-10 of it.
     series = -1 / x**2 + 3 / x**4 - 15 / x**6
     return -x * x / 2 - math.log(-x * math.sqrt(2 * math.pi)) + math.log1p(series)
 

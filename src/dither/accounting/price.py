@@ -96,10 +96,13 @@ def rho_of_laplace(scale: Fraction, distance: int) -> Fraction:
         return Fraction(0)
     # The bracket cancels to about distance/scale of its terms, and 1 - p^2 is about 2/scale: pay for both in bits.
     bits = _BITS + 2 * max(0, int(scale).bit_length()) + distance.bit_length()
-    p_low, _ = _decay(1 / scale, bits)
-    _, power_high = _decay(distance / scale, bits)
-    subtracted = 2 * p_low * (1 - power_high) / (1 - p_low * p_low)
-    closed_form = round_up((distance - max(subtracted, Fraction(0))) / scale)
+    p_low, _ = exp_neg(1 / scale, bits)
+    _, power_high = exp_neg(distance / scale, bits)
+    # In whole numbers, units of 2^-bits: reducing fractions of this size takes longer than all the rest.
+    unit = 1 << bits
+    subtracted, over = 2 * p_low * max(unit - power_high, 0), unit * unit - p_low * p_low
+    rest = (distance * over - subtracted) * scale.denominator
+    closed_form = -(-rest * QUANTUM.denominator // (over * scale.numerator)) * QUANTUM
     return min(closed_form, rho_of_pure(distance / scale))
 
 

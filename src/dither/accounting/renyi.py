@@ -2,8 +2,8 @@
 
 Flow: beside `price`, for people, notebooks and the odometer; the ledger's own meters are exact and elsewhere. Curves of
 events fixed in advance add up order by order, and one conversion at the end gives (epsilon, delta).
-Relies on: `price` for the exact rho, an upper bound of every curve. The rest is float arithmetic widened by far more
-than its error (`_WIDER`), so a curve is never below the true one.
+Relies on: float arithmetic widened by far more than its error (`_WIDER`, `_ABOVE`), so a curve is never below the true
+one.
 Proof: docs/proofs/accounting/renyi-curves.md
 """
 
@@ -18,12 +18,19 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.accounting.events import ComposedEvent, Event, LaplaceEvent
-from dither.accounting.price import Price, price
-from dither.errors import InvalidParameter
+from dither.accounting.events import (
+    ComposedEvent,
+    Event,
+    ExponentialEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    PureEvent,
+    SelectionEvent,
+)
+from dither.errors import GuaranteeError, InvalidParameter
 from dither.exact import Number, exact, round_up
 
-__all__ = ["ORDERS", "RenyiCurve", "flatten", "log_moments", "renyi_curve"]
+__all__ = ["ORDERS", "RenyiCurve", "failure_of", "flatten", "log_moments", "renyi_curve"]
 
 Floats = NDArray[np.float64]
 
@@ -89,25 +96,25 @@ def renyi_curve(events: Iterable[Event], orders: Floats = ORDERS) -> RenyiCurve:
     counted = Counter(flatten(events))
     if orders.ndim != 1 or not np.all(orders > 1) or not np.all(np.diff(orders) > 0):
         raise InvalidParameter("orders", expected="ascending and above 1", found=orders)
-    prices = {event: price(event) for event in counted}
-    moments = log_moments(counted, prices, orders - 1)
-    delta = sum((prices[event].delta * count for event, count in counted.items()), Fraction(0))
+    moments = log_moments(counted, orders - 1)
+    delta = sum((failure_of(event) * count for event, count in counted.items()), Fraction(0))
     return RenyiCurve(orders, moments / (orders - 1) * (1 + _WIDER), delta)
 
 
-def log_moments(counted: Mapping[Event, int], prices: Mapping[Event, Price], a: Floats) -> Floats:
+def log_moments(counted: Mapping[Event, int], a: Floats) -> Floats:
     """Sum over the events of log E[exp(a L)], L the loss under the first law: at least the true value, (n,) float64.
     a: alpha - 1, (n,), above 0. Each event takes the least of three bounds: its own formula where it has one (discrete
     Laplace; randomised response for whatever is pure), a (a + 1) rho, and a epsilon."""
     if not counted:
         return np.zeros_like(a)
     counts = np.array(list(counted.values()), dtype=float)[:, None]
-    rho = np.array([_up(prices[event].rho) for event in counted])[:, None]
-    epsilon = np.array([_epsilon(prices[event]) for event in counted])[:, None]
-    scale, distance = _laplace_parameters(counted)
+    table = np.array([_parameters(event) for event in counted])
+    epsilon, rho, scale, distance = (table[:, [column]] for column in range(4))
     with np.errstate(invalid="ignore"):
         formula = np.where(
-            scale > 0, _laplace_moment(scale, distance, a), np.where(np.isinf(epsilon), np.inf, _pure_moment(epsilon, a))
+            scale > 0,
+            _laplace_moment(scale, distance, a),
+            np.where(np.isinf(epsilon), np.inf, _pure_moment(epsilon, a)),
         )
         formula = formula * (1 + _WIDER) + _ABOVE
     least = np.minimum(np.minimum(formula, a * epsilon), a * (a + 1) * rho) * (1 + _WIDER)
@@ -124,14 +131,32 @@ def flatten(events: Iterable[Event]) -> Iterable[Event]:
             yield event
 
 
-def _laplace_parameters(counted: Mapping[Event, int]) -> tuple[Floats, Floats]:
-    """(n, 1) scales, 0 where the event is no Laplace noise, and (n, 1) distances, both in grid steps."""
-    pairs = [
-        (float(event.scale), float(event.distance)) if isinstance(event, LaplaceEvent) and event.distance else (0.0, 1.0)
-        for event in counted
-    ]
-    table = np.array(pairs)
-    return table[:, :1], table[:, 1:]
+def failure_of(event: Event) -> Fraction:
+    """The failure mass of a single event."""
+    return Fraction(event.delta) if isinstance(event, SelectionEvent) else Fraction(0)
+
+
+def _parameters(event: Event) -> tuple[float, float, float, float]:
+    """epsilon, rho, and for Laplace noise scale and distance (else 0 and 1), each a float not below the exact number.
+    The exact rho of Laplace noise takes longer than its whole curve; here that of any pure event does."""
+    match event:
+        case LaplaceEvent(scale, distance) if distance:
+            epsilon = _up(distance / scale)
+            return epsilon, _rho_of_pure(epsilon), float(scale), float(distance)
+        case LaplaceEvent():
+            return 0.0, 0.0, 0.0, 1.0
+        case GaussianEvent(variance, squared_distance):
+            return math.inf, _up(Fraction(squared_distance) / (2 * variance)), 0.0, 1.0
+        case ExponentialEvent(epsilon):
+            return _up(epsilon), _up(Fraction(epsilon * epsilon) / 8), 0.0, 1.0
+        case PureEvent(epsilon) | SelectionEvent(epsilon, _):
+            return _up(epsilon), _rho_of_pure(_up(epsilon)), 0.0, 1.0
+        case _:
+            raise GuaranteeError(f"No curve is known for {type(event).__name__}.")
+
+
+def _rho_of_pure(epsilon: float) -> float:
+    return epsilon * math.tanh(epsilon / 2) * (1 + 1e-15)
 
 
 def _pure_moment(epsilon: Floats, a: Floats) -> Floats:
@@ -149,10 +174,6 @@ def _laplace_moment(scale: Floats, distance: Floats, a: Floats) -> Floats:
     inner = -np.expm1(-1 / b) * np.exp(-rate) * np.expm1(-rate * (distance - 1)) / np.expm1(-rate)
     moment: Floats = a * distance / b + np.log1p(inner + np.exp(-rate * distance)) - np.log1p(p)
     return moment
-
-
-def _epsilon(cost: Price) -> float:
-    return math.inf if cost.epsilon is None else _up(cost.epsilon)
 
 
 def _up(value: Fraction) -> float:

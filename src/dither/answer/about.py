@@ -160,7 +160,9 @@ def _words(language: str) -> _Words:
 
 
 def _kept(answer: Answer, words: _Words) -> list[str]:
-    scans = {scan.table: scan.tau for m in answer.plan.measures for scan in nodes.scans_of(m.input) if scan.truncated}
+    plans = [*(phase.plan for phase in answer.plan.phases), answer.plan]
+    measures = [measure for plan in plans for measure in plan.measures]
+    scans = {scan.table: scan.tau for m in measures for scan in nodes.scans_of(m.input) if scan.truncated}
     return [
         words.kept.format(rows=f"{tau:,}", unit=answer.unit_name, table=table) for table, tau in sorted(scans.items())
     ]

@@ -17,6 +17,7 @@ from dither.answer.evaluate import evaluate
 from dither.answer.intervals import LOWER, REPLICATES, UPPER, bounds_of
 from dither.answer.noisy import NoisyTable, replicate
 from dither.errors import QueryRefused
+from dither.plan.finish import to_sql
 from dither.plan.nodes import Plan
 from dither.sql import embedded
 from dither.sql.embedded import Columns
@@ -81,9 +82,9 @@ def interval_columns(table: NoisyTable) -> Columns:
 
 def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable]) -> Columns:
     """Columns low_<position>, high_<position> for each answer column that is an aggregate itself."""
-    if plan.interval_sql is None:
+    if plan.interval_tree is None:
         return {}
-    columns, _ = _run(plan.interval_sql, tables, interval_columns)
+    columns, _ = _run(to_sql(dict(plan.interval_tree)), tables, interval_columns)
     return columns
 
 

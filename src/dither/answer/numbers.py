@@ -49,8 +49,8 @@ def plain(value: Any) -> Cell:
 
 def measured(value: Any, low: float, high: float) -> Cell:
     """A noisy number with the ends of its interval; an end that is not a number is not known."""
-    if value is None:
-        return Cell(NULL_SIGN)
+    if value is None or isinstance(value, bool):
+        return plain(value)
     number = float(value)
     if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(number)):
         return Cell(plain(value).value, "± ?")

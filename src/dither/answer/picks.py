@@ -22,8 +22,15 @@ _PICKING_FUNCTIONS = frozenset(["min", "max", "arg_min", "arg_max", "min_by", "m
 
 
 def picks_of(plan: Plan) -> tuple[str, ...]:
-    """Which of `sort`, `filter`, `top` the finish does by a noisy number, in this order."""
-    tree = embedded.parse_json(plan.finish_sql)
+    """Which of `sort`, `filter`, `top` the finish does by a noisy number, in this order; its phases' too."""
+    found = _of_finish(plan.finish_sql)
+    for phase in plan.phases:
+        found |= _of_finish(phase.plan.finish_sql)
+    return tuple(name for name in ("sort", "filter", "top") if name in found)
+
+
+def _of_finish(sql: str) -> set[str]:
+    tree = embedded.parse_json(sql)
     noisy = _noisy_names(tree)
     found = set()
     for node in _walk(tree):
@@ -33,7 +40,7 @@ def picks_of(plan: Plan) -> tuple[str, ...]:
             found.add("sort")
         if node.get("function_name") in _PICKING_FUNCTIONS and _mentions(node, noisy):
             found.add("top")
-    return tuple(name for name in ("sort", "filter", "top") if name in found)
+    return found
 
 
 def _of_select(node: Json, noisy: frozenset[str]) -> set[str]:

@@ -7,6 +7,7 @@ Every text that comes from the data or the question is escaped for where it goes
 from __future__ import annotations
 
 import io
+import math
 import shutil
 from collections.abc import Sequence
 from html import escape
@@ -80,13 +81,15 @@ def caption(answer: Answer) -> tuple[str, ...]:
     from dither.answer.about import picks_sentence, price_sentence
 
     lines = [f"{price_sentence(answer, 'en')} Release {answer.receipt.release}."]
+    unknown = [name for position, name in enumerate(answer.columns) if _has_no_interval(answer, position)]
     if not len(answer) and any(measure.has_private_keys for measure in answer.plan.measures):
         lines.append("No rows: groups that the catalog does not list appear only where enough people are in them.")
         return tuple(lines)
-    if answer.intervals:
-        lines.append(f"{_LEVEL} ∅ is NULL." if _has_null(answer) else _LEVEL)
-    elif _has_null(answer):
-        lines.append("∅ is NULL.")
+    known = [position for position in answer.intervals if not _has_no_interval(answer, position)]
+    level = [_LEVEL] if known else []
+    level += [f"No interval is known for {', '.join(unknown)}."] if unknown else []
+    level += ["∅ is NULL."] if _has_null(answer) else []
+    lines += [" ".join(level)] if level else []
     picked = picks_sentence(answer, "en")
     return (*lines, *([picked] if picked else []), *answer.notes)
 
@@ -96,7 +99,7 @@ def cells_of(answer: Answer) -> list[list[Cell]]:
     result = []
     for position, values in enumerate(_columns(answer)):
         ends = answer.intervals.get(position)
-        if ends is None:
+        if ends is None or _has_no_interval(answer, position):
             result.append([plain(value) for value in values])
         else:
             lows, highs = (end.tolist() for end in ends)
@@ -110,6 +113,14 @@ _LEVEL = "± covers the true value in 95 % of cases."
 def _columns(answer: Answer) -> list[list[Any]]:
     rows = answer.rows()[:MOST_ROWS]
     return [[row[position] for row in rows] for position in range(len(answer.columns))]
+
+
+def _has_no_interval(answer: Answer, position: int) -> bool:
+    """A column of noisy numbers whose intervals are unknown in every row, as those of quantiles are."""
+    ends = answer.intervals.get(position)
+    if ends is None:
+        return _numeric(answer)[position]
+    return len(answer) > 0 and all(math.isnan(end) for end in [*ends[0].tolist(), *ends[1].tolist()])
 
 
 def _numeric(answer: Answer) -> list[bool]:

@@ -37,7 +37,16 @@ def vector_identity(
 
 
 def measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
-    """Digest of a measure without its vectors: rows, keys and the list of groups."""
+    """Digest of a measure without its vectors: rows, keys and the list of groups. Kept with the measure."""
+    known: tuple[Catalog, str] | None = measure.__dict__.get("_digest")
+    if known is not None and known[0] is catalog:
+        return known[1]
+    digest = _measure_digest(measure, catalog)
+    object.__setattr__(measure, "_digest", (catalog, digest))
+    return digest
+
+
+def _measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
     names: dict[str, str] = {}
     rows = _encode(measure.input, "", names)
     unit = _renamed(measure.unit, names)

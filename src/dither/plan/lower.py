@@ -77,12 +77,12 @@ class Lowering:
         own = [measure for measure in self.measures if measure.name in names]
         self.measures = [measure for measure in self.measures if measure.name not in names]
         kept, aliases = self._measured_once(own)
-        needed = {name for measure in own for name in phases.named_in(measure)}
+        needed = {name for measure in own for name in phases.named_in(measure)} if self.phases else set()
         return nodes.Plan(
             text,
             tuple(kept),
             finish.to_sql(whole.tree),
-            None if whole.with_ends is None else finish.to_sql(whole.with_ends),
+            whole.with_ends,
             whole.roles,
             whole.columns,
             tuple((measure.name, tuple(self.recipes[measure.name])) for measure in own),
@@ -94,6 +94,8 @@ class Lowering:
 
     def _measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:
         """Measures that are the same are read and paid for once."""
+        if len(measures) < 2:
+            return measures, []
         kept: dict[object, nodes.Measure] = {}
         aliases = []
         for measure in measures:

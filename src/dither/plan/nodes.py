@@ -9,6 +9,7 @@ Every protected node gives out its unit under the id `unit`, which is never NULL
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -284,15 +285,16 @@ class Measure:
         return bool(self.keys) and self.domain is None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """A whole question. `columns` names the answer; `finish` is the checked tree over noisy tables."""
 
     text: str
     measures: tuple[Measure, ...]
     finish_sql: str
-    interval_sql: str | None
-    """The finish with the interval ends of direct aggregates beside it; None where rows could not be matched."""
+    interval_tree: Mapping[str, Any] | None
+    """The finish with the interval ends of direct aggregates beside it; None where rows could not be matched. Printed
+    only when somebody looks at the intervals."""
     roles: tuple[str, ...]
     """Per answer column: `key`, `aggregate`, or `derived`."""
     columns: tuple[str, ...]

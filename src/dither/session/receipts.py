@@ -14,9 +14,9 @@ from dither.accounting import Price
 from dither.answer.receipt import Receipt, VectorLine
 from dither.exact import decimal_text
 from dither.noise import DiscreteLaplace
+from dither.plan import nodes
 from dither.plan.explain import describe_vector
-from dither.plan.fingerprint import plan_fingerprint
-from dither.plan.price import ChoiceLaw, PricedPlan
+from dither.plan.price import ChoiceLaw
 from dither.session.needs import Need
 from dither.session.vectors import law_from_facts
 
@@ -27,13 +27,21 @@ if TYPE_CHECKING:
 __all__ = ["make"]
 
 
-def make(session: Session, priced: PricedPlan, needs: Sequence[Need], cost: Price, signed: Signed | None) -> Receipt:
+def make(
+    session: Session,
+    plan: nodes.Plan,
+    fingerprint: str,
+    epoch: str,
+    needs: Sequence[Need],
+    cost: Price,
+    signed: Signed | None,
+) -> Receipt:
     return Receipt(
-        question=priced.plan.text,
-        fingerprint=plan_fingerprint(priced.plan, session.catalog),
+        question=plan.text,
+        fingerprint=fingerprint,
         dataset=session.catalog.name,
         analyst=session.analyst,
-        release=session.ledger.current_release,
+        release=epoch,
         vectors=tuple(_line(need) for need in needs),
         epsilon=None if cost.epsilon is None else decimal_text(cost.epsilon),
         rho=decimal_text(cost.rho),
@@ -43,7 +51,7 @@ def make(session: Session, priced: PricedPlan, needs: Sequence[Need], cost: Pric
         digest=None if signed is None else signed.digest,
         ledger="kept" if session.ledger_location else "in memory only",
         versions=(("dither", __version__), ("duckdb", _duckdb_version())),
-        assertions=priced.plan.notes,
+        assertions=plan.notes,
     )
 
 

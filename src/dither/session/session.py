@@ -92,7 +92,9 @@ class Session:
         plan = self.plan(question)
         priced = self._price(plan, self._offer(epsilon, rho))
         self._rehearse(priced)
-        stages = self._reserved(priced, request)
+        epoch = self.ledger.current_release
+        fingerprint = plan_fingerprint(plan, self.catalog)
+        stages = self._reserved(priced, epoch, fingerprint, request)
         tables: list[NoisyTable] = []
         signed = None
         for number, stage in enumerate(stages):
@@ -101,12 +103,12 @@ class Session:
             if stage.reservation is not None:
                 fresh, signed = self._measure(stage.reservation, part, stage.wanted)
             tables = self._noisy_tables(part, stage.needs, fresh)
-            stage.result = rows_of(finish(part.plan, tables))
+            finished = finish(part.plan, tables)
+            stage.result = rows_of(finished) if stage.name else []
         cost = _total(stages)
-        receipt = receipts.make(self, priced, [n for stage in stages for n in stage.needs], cost, signed)
-        return Answer(
-            plan, finish(plan, tables), tuple(tables), cost, receipt, plan.notes, self.invented, self.catalog.unit_name
-        )
+        needs = [need for stage in stages for need in stage.needs]
+        receipt = receipts.make(self, priced.plan, fingerprint, epoch, needs, cost, signed)
+        return Answer(plan, finished, tuple(tables), cost, receipt, plan.notes, self.invented, self.catalog.unit_name)
 
     def explain(self, question: str, *, epsilon: Number | None = None, rho: Number | None = None) -> Explanation:
         """What `ask` would do and cost. Free; reads no protected row."""
@@ -115,7 +117,7 @@ class Session:
         self._rehearse(priced)
         stages: list[Stage] = []
         for name, part in _parts(priced):
-            stages.append(self._prepare(name, part, stages))
+            stages.append(self._prepare(name, part, stages, self.ledger.current_release))
         return explain_plan(
             [(stage.priced, _known_places(stage)) for stage in stages],
             _total(stages),
@@ -181,17 +183,17 @@ class Session:
         for _, part in _parts(priced):
             rehearse(part.plan, self._stand_ins(part))
 
-    def _reserved(self, priced: PricedPlan, request: str | None) -> list[Stage]:
+    def _reserved(self, priced: PricedPlan, epoch: str, fingerprint: str, request: str | None) -> list[Stage]:
         """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
         stages: list[Stage] = []
         try:
             for name, part in _parts(priced):
-                stage = self._prepare(name, part, stages)
+                stage = self._prepare(name, part, stages, epoch)
                 stages.append(stage)
                 self._pay_for_reuse(stage.needs)
                 if stage.wanted:
                     key = f"{request}/{name}" if request is not None and name else request
-                    stage.reservation = self._reserve(stage, key)
+                    stage.reservation = self._reserve(stage, epoch, fingerprint, key)
         except DitherError:
             for stage in stages:
                 if stage.reservation is not None:
@@ -199,17 +201,16 @@ class Session:
             raise
         return stages
 
-    def _prepare(self, name: str, part: PricedPlan, before: list[Stage]) -> Stage:
-        release_name = self.ledger.current_release
+    def _prepare(self, name: str, part: PricedPlan, before: list[Stage], epoch: str) -> Stage:
         return prepare(
             name,
             part,
             before,
             catalog=self.catalog,
             analyst=self.analyst,
-            release=release_name,
+            release=epoch,
             version_of=self.facts.version_of,
-            released=lambda identity: self.ledger.released(identity, release_name),
+            released=lambda identity: self.ledger.released(identity, epoch),
         )
 
     def _pay_for_reuse(self, needs: Sequence[Need]) -> None:
@@ -217,16 +218,16 @@ class Session:
             if need.known is not None and not need.paid:
                 self.ledger.record_reuse(self.analyst, need.known, need.known.price)
 
-    def _reserve(self, stage: Stage, request: str | None) -> Reservation:
+    def _reserve(self, stage: Stage, epoch: str, fingerprint: str, request: str | None) -> Reservation:
         return self.ledger.reserve(
             ReservationRequest(
                 analyst=self.analyst,
                 text=stage.priced.plan.text,
-                fingerprint=plan_fingerprint(stage.priced.plan, self.catalog),
+                fingerprint=fingerprint,
                 price=stage.cost,
                 events=events_of(stage.priced, stage.wanted),
                 vectors=tuple(need.identity for need in stage.wanted),
-                release=self.ledger.current_release,
+                release=epoch,
                 idempotency_key=request,
             )
         )

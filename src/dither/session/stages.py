@@ -68,7 +68,8 @@ def prepare(
 
     def identity(m: int, p: int) -> str:
         measure = priced.measures[m].measure
-        inputs = repr([(n, by_name[n].priced.plan.finish_sql, by_name[n].places()) for n in sorted(named_in(measure))])
+        named = sorted(named_in(measure)) if before else []
+        inputs = repr([(n, by_name[n].priced.plan.finish_sql, by_name[n].places()) for n in named])
         return vector_identity(measure, p, catalog, release=release, public_version=version_of(measure), inputs=inputs)
 
     return Stage(name, priced, find_needs(priced, analyst=analyst, identity=identity, released=released))

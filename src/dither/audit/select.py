@@ -1,0 +1,114 @@
+"""Choose one event: count every candidate on the select share, keep the one promising most after confirmation.
+
+Flow: between `scorers` (fitted on the train share) and the confirmation of `sampled`.
+Relies on: `bounds`. Nothing here is a guarantee; it decides where the confirm draws are looked at.
+
+A candidate's promise is the bound that confirmation would give at rates p1_low and p2_high, each a one-sided bound of the
+select counts at 0.1 %: that fears both the luck of the best of many candidates and the price of a rare event. (At 2 %
+rare events win by luck: 92.5 % power instead of 97 % at 20,000 draws a side.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.audit.bounds import Numbers, probability_above, probability_below
+from dither.audit.confirm import Confirmation
+from dither.audit.drawing import Rows
+from dither.audit.scorers import Scorer
+from dither.audit.verdicts import Event, Point
+
+__all__ = ["Choice", "Tally", "choose", "tally", "thresholds"]
+
+_SELECT_ERROR = 0.001
+_MOST_THRESHOLDS = 80
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many of `trials` outcomes of one input had a score >= each threshold of each scorer."""
+
+    above: tuple[NDArray[np.int64], ...]
+    trials: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    event: Event
+    confirmation: Confirmation
+    points: tuple[Point, ...]
+    """(P2(S), P1(not S)) of events on the lower edge: an estimate of the trade-off curve."""
+
+
+def thresholds(scorer: Scorer, first: Rows, second: Rows) -> Numbers:
+    """Candidates for one scorer: quantiles of the pooled training scores, dense in both tails; ascending."""
+    scores = np.sort(np.concatenate([scorer.score(first), scorer.score(second)]))
+    distinct = np.unique(scores)
+    if len(distinct) <= _MOST_THRESHOLDS:
+        return distinct
+    tail = np.geomspace(10 / len(scores), 0.05, _MOST_THRESHOLDS // 4)
+    masses = np.concatenate([tail, np.linspace(0.05, 0.95, _MOST_THRESHOLDS // 2), 1 - tail])
+    return np.unique(scores[np.minimum((masses * len(scores)).astype(int), len(scores) - 1)])
+
+
+def tally(scorers: list[Scorer], cuts: list[Numbers], batches: Iterable[Rows]) -> Tally:
+    """Counts over a stream of outcomes; holds one batch at a time."""
+    above = [np.zeros(len(each), dtype=np.int64) for each in cuts]
+    trials = 0
+    for rows in batches:
+        trials += len(rows)
+        for count, cut, scorer in zip(above, cuts, scorers, strict=True):
+            # Sorting the scores and looking up the few cuts is five times faster than the other way round.
+            count += len(rows) - np.searchsorted(np.sort(scorer.score(rows)), cut, "left")
+    return Tally(tuple(above), trials)
+
+
+def choose(
+    scorers: list[Scorer],
+    cuts: list[Numbers],
+    tallies: tuple[Tally, Tally],
+    *,
+    confirm: int,
+    confirmations: list[Confirmation],
+) -> Choice:
+    """The most promising of all scorers, thresholds, sides, directions and confirming methods.
+    confirm: draws a side that the confirmation will have."""
+    place, upper, swapped = _candidates(cuts)
+    first, second = (_hits(cuts, each) for each in tallies)
+    trials1, trials2 = (each.trials for each in tallies)
+    one, two = np.where(swapped, second, first), np.where(swapped, first, second)
+    low = probability_below(one, np.where(swapped, trials2, trials1), _SELECT_ERROR)
+    high = probability_above(two, np.where(swapped, trials1, trials2), _SELECT_ERROR)
+    ranks = [each.rank(low * confirm, high * confirm, confirm) for each in confirmations]
+    chosen = int(np.argmax([float(each.max()) for each in ranks]))
+    best = int(np.argmax(ranks[chosen]))
+    scorer, threshold = place[best]
+    event = Event(scorers[scorer], float(cuts[scorer][threshold]), bool(upper[best]), bool(swapped[best]))
+    edge = _lower_edge(second / trials2, 1 - first / trials1)
+    return Choice(event, confirmations[chosen], edge)
+
+
+def _candidates(cuts: list[Numbers]) -> tuple[list[tuple[int, int]], NDArray[np.bool_], NDArray[np.bool_]]:
+    """(scorer, threshold), is it the upper set, are the inputs swapped: the four events of each threshold in turn."""
+    place = [(scorer, threshold) for scorer, cut in enumerate(cuts) for threshold in range(len(cut))]
+    count = len(place)
+    return place * 4, np.repeat([True, False, True, False], count), np.repeat([False, False, True, True], count)
+
+
+def _hits(cuts: list[Numbers], counts: Tally) -> NDArray[np.int64]:
+    """Hits of every candidate, in the order of `_candidates`."""
+    above = np.concatenate(counts.above)
+    return np.concatenate([above, counts.trials - above] * 2)
+
+
+def _lower_edge(false_positive: Numbers, false_negative: Numbers) -> tuple[Point, ...]:
+    """Of all events tried, those that no other beats in both error rates, thinned to a drawable number."""
+    order = np.lexsort((false_negative, false_positive))
+    running = np.minimum.accumulate(false_negative[order])
+    keep = order[np.concatenate([[True], running[1:] < running[:-1]])]
+    kept = keep[:: max(1, len(keep) // 200)]
+    return tuple(zip(false_positive[kept].tolist(), false_negative[kept].tolist(), strict=True))

@@ -1,0 +1,117 @@
+"""`dither ask`: answer one question, charge its price, show the table with its error bars, keep the receipt."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho
+
+if TYPE_CHECKING:
+    from dither.answer.answer import Answer
+
+__all__ = ["ask"]
+
+
+class Format(StrEnum):
+    table = "table"
+    csv = "csv"
+    json = "json"
+    arrow = "arrow"
+
+
+class Language(StrEnum):
+    en = "en"
+    zh = "zh"
+
+
+def ask(
+    question: Question,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    format: Annotated[Format, typer.Option("--format", "-f", help="How to write the answer.")] = Format.table,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="In csv, json and arrow: _low and _high beside each noisy number.")
+    ] = False,
+    about: Annotated[bool, typer.Option("--about", help="Also say in plain words what the answer means.")] = False,
+    lang: Annotated[Language, typer.Option("--lang", help="The language of --about.")] = Language.en,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the answer to this file.")] = None,
+    receipt: Annotated[Path | None, typer.Option("--receipt", help="Write the receipt (JSON) to this file.")] = None,
+    request: Annotated[
+        str | None, typer.Option("--request", metavar="KEY", help="The same key again is never charged again.")
+    ] = None,
+    as_name: As = None,
+    catalog: CatalogPath = DEFAULT_CATALOG,
+) -> None:
+    """Answer one question for at most the offered price, which is charged before the data is read."""
+    from dither.cli.context import asking, read_catalog, read_offer, read_question
+    from dither.cli.screen import working
+
+    declared = read_catalog(catalog)
+    read_offer(epsilon, rho, declared)
+    _check_places(format, output, receipt)
+    text = read_question(question)
+    with asking(declared, as_name) as session, working("Asking"):
+        answer = session.ask(text, epsilon=epsilon, rho=rho, request=request)
+    # The receipt first: whatever happens to the table, what was paid for is on record.
+    if receipt is not None:
+        answer.receipt.save(receipt)
+    _write(answer, format, output, intervals=intervals)
+    if about:
+        from dither.cli.screen import out
+
+        out().print(f"\n{answer.about(lang.value)}", markup=False)
+
+
+def _check_places(format: Format, output: Path | None, receipt: Path | None) -> None:
+    """Find out before anything is charged that the answer could not be written."""
+    from dither.errors import InvalidParameter
+
+    for name, place in (("--output", output), ("--receipt", receipt)):
+        if place is not None and (place.is_dir() or not place.parent.is_dir()):
+            raise InvalidParameter(name, expected="a file in a folder that exists", found=str(place))
+    if format is Format.arrow:
+        if output is None and sys.stdout.isatty():
+            raise InvalidParameter("--format", expected="with --output FILE, as arrow is not text", found="arrow")
+        from importlib.util import find_spec
+
+        if find_spec("pyarrow") is None:
+            hint = "Install it: pip install 'dither[arrow]'."
+            raise InvalidParameter("--format", expected="one whose library is installed", found="arrow", hint=hint)
+
+
+def _write(answer: Answer, format: Format, output: Path | None, *, intervals: bool) -> None:
+    if format is Format.table and output is None:
+        from dither.answer.show import answer_table
+        from dither.cli.screen import out
+
+        out().print(answer_table(answer))
+        return
+    written = _bytes_of(answer, format, intervals)
+    if output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.flush()
+        return
+    from dither.cli.screen import say
+
+    output.write_bytes(written)
+    say(f"Wrote {output}: {len(answer):,} rows.", "dim")
+
+
+def _bytes_of(answer: Answer, format: Format, intervals: bool) -> bytes:
+    from dither.answer import files
+
+    match format:
+        case Format.table:
+            return (repr(answer) + "\n").encode()
+        case Format.csv:
+            return files.to_csv(answer, intervals=intervals)
+        case Format.json:
+            return files.to_json(answer, intervals=intervals)
+        case Format.arrow:
+            return files.to_arrow_stream(answer, intervals=intervals)

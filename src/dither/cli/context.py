@@ -1,0 +1,106 @@
+"""From the options of a command to what it works on: the catalog, a session, the owner's view of the ledger."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dither.errors import CatalogError, InvalidParameter, LedgerError, QueryRefused
+
+if TYPE_CHECKING:
+    from dither.catalog.model import Catalog
+    from dither.ledger.ledger import Ledger
+    from dither.session.session import Session
+
+__all__ = ["asking", "ledger_path", "owner_ledger", "read_catalog", "read_question", "read_offer"]
+
+LONGEST_QUESTION = 1 << 20
+
+
+def read_catalog(path: Path) -> Catalog:
+    from dither.catalog.load import load
+
+    return load(path)
+
+
+def read_question(given: str) -> str:
+    """The question itself, or what standard input holds when it is `-`."""
+    if given != "-":
+        return given
+    try:
+        # Longer texts are refused by the parser; here it is only kept from reading without end.
+        return sys.stdin.read(LONGEST_QUESTION)
+    except UnicodeDecodeError:
+        raise InvalidParameter("question", expected="text in UTF-8", found="other bytes") from None
+
+
+def read_offer(epsilon: str | None, rho: str | None, catalog: Catalog) -> None:
+    """Raises InvalidParameter for an offer that no question could use, before any database is opened."""
+    from dither.plan.price import Offer
+
+    if epsilon is None and rho is None and catalog.budget.default_epsilon is not None:
+        return
+    if (epsilon is None) == (rho is None):
+        raise InvalidParameter(
+            "offer",
+            expected="--epsilon NUMBER or --rho NUMBER",
+            found="neither" if epsilon is None else "both",
+            code="M-101",
+            hint="Say what the question may cost, as in --epsilon 0.5. Nothing is charged without a stated offer.",
+        )
+    Offer.create(epsilon=epsilon, rho=rho)
+
+
+@contextmanager
+def asking(catalog: Catalog, name: str | None) -> Iterator[Session]:
+    """A session on the real data. Whoever holds the catalog file is its owner, unless they act as an analyst: an
+    analyst is not told what the owner could change."""
+    from dither.session.open import open_catalog
+
+    if name is None and catalog.analysts:
+        names = ", ".join(sorted(analyst.name for analyst in catalog.analysts.values()))
+        raise InvalidParameter(
+            "--as", expected=f"an analyst of the catalog ({names})", found="nothing", hint="Say who asks: --as NAME."
+        )
+    try:
+        with open_catalog(catalog, analyst=name) as session:
+            yield session
+    except QueryRefused as refusal:
+        if name is not None:
+            refusal.owner_hint = None
+        raise
+
+
+def ledger_path(catalog: Catalog) -> str:
+    from dither.catalog.load import resolve_ledger
+
+    return resolve_ledger(catalog)
+
+
+@contextmanager
+def owner_ledger(catalog: Catalog, *, create: bool = False) -> Iterator[Ledger]:
+    """The ledger as its owner sees it: to look at, to grant, to adopt; it cannot be asked through.
+    Raises LedgerError when nothing was asked yet and it need not be created."""
+    from dither.ledger.ledger import Ledger
+
+    where = ledger_path(catalog)
+    if not where:
+        raise CatalogError("The catalog names no ledger.", key="dataset.ledger")
+    exists = "://" in where or Path(where).exists()
+    if not exists and not create:
+        raise LedgerError("There is no ledger here yet.", code="L-170", hint="It begins with the first question.")
+    ledger = Ledger.open(
+        where,
+        dataset=catalog.name,
+        # Without a digest the ledger only looks: an owner may have to, after a change of the catalog.
+        promise_digest=None if exists else catalog.promise_digest(),
+        budget=catalog.budget,
+        analysts=catalog.analysts,
+    )
+    try:
+        yield ledger
+    finally:
+        ledger.close()

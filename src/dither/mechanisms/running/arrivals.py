@@ -1,0 +1,60 @@
+"""From rows to days: keep at most tau rows per unit, in order of arrival, and drop rows that come too late.
+
+Flow: the owner's loader calls `row` for each row as it arrives and `close_day` at the end of each day; counts go
+straight into the stream's pending totals. Which rows of a unit are kept depends on that unit's rows and the calendar
+alone: so neighbours differ by the kept rows of one unit, at most max_rows_per_unit in an epoch.
+Relies on: days closed by the clock, never by how many rows have come. Whether a row was kept is for the owner only.
+Proof: docs/proofs/mechanisms/running-stream.md
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from dither.accounting.events import LaplaceEvent
+from dither.errors import InvalidParameter
+from dither.mechanisms.running.stream import DayTotal, RunningStream
+from dither.noise import Entropy
+
+__all__ = ["Arrivals"]
+
+
+class Arrivals:
+    """A stream with the rows kept per unit in the running epoch."""
+
+    def __init__(self, stream: RunningStream, rows_of_unit: Mapping[str, int] | None = None) -> None:
+        self.stream = stream
+        self._rows_of_unit = Counter(rows_of_unit or {})
+
+    def row(self, unit: str, day: int, step: int = 1) -> bool:
+        """Count a row of this unit; True when it was kept. Rows of released days, and rows beyond the unit's limit, are
+        dropped. step: what it adds, cut to the stream's largest step.  A row of a later day is refused: close the day
+        first."""
+        if day > self.stream.day:
+            raise InvalidParameter("day", expected=f"at most the open day, {self.stream.day}", found=day)
+        if day < self.stream.day or self._rows_of_unit[unit] >= self.stream.terms.max_rows_per_unit:
+            return False
+        largest = self.stream.terms.largest_step
+        self.stream.add(max(-largest, min(largest, int(step))))
+        self._rows_of_unit[unit] += 1
+        return True
+
+    def close_day(self) -> DayTotal:
+        """Release the open day's total and freeze the day."""
+        return self.stream.append()
+
+    def extend(self, days: int | None = None) -> LaplaceEvent:
+        """Open a further epoch, in which units may add max_rows_per_unit rows again; the event is to be charged."""
+        event = self.stream.extend(days)
+        self._rows_of_unit.clear()
+        return event
+
+    def to_dict(self) -> dict[str, Any]:
+        """The stream's state with the rows kept per unit, which are for the owner's eyes only."""
+        return {"stream": self.stream.to_dict(), "rows_of_unit": dict(self._rows_of_unit)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any], *, entropy: Entropy | None = None) -> Arrivals:
+        return cls(RunningStream.from_dict(stored["stream"], entropy=entropy), stored["rows_of_unit"])
