@@ -89,6 +89,7 @@ class World:
     ) -> None:
         self.catalog = loads(catalog) if isinstance(catalog, str) else catalog
         self.ddl = dict(ddl)
+        self._fills: list[tuple[str, str]] = []
         self.source = MemoryTables(ddl)
         self.engine = DuckDBEngine(self.catalog, self.source, heavy_path=heavy_path)
         self.ledger = new_ledger(self.catalog)
@@ -105,7 +106,8 @@ class World:
         cursor.close()
 
     def fill(self, table: str, select: str) -> None:
-        """Fill a table by SQL of the test's own."""
+        """Fill a table by SQL of the test's own, for tables of thousands of rows."""
+        self._fills.append((table, select))
         self.engine._connection.cursor().execute(f'INSERT INTO "{view_name(table)}" {select}')
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
@@ -118,7 +120,9 @@ class World:
         connection.execute("SET TimeZone='UTC'")
         for key, columns in self.ddl.items():
             connection.execute(f'CREATE TABLE "{key}" ({columns})')
-            insert(connection, f'"{key}"', self.run(f'SELECT * FROM "{view_name(key)}"'))
+            insert(connection, f'"{key}"', self.source.rows.get(key, ()))
+        for key, select in self._fills:
+            connection.execute(f'INSERT INTO "{key}" {select}')
         return connection
 
     def priced(self, sql: str) -> PricedPlan:

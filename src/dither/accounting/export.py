@@ -2,8 +2,9 @@
 
 Flow: only on request; dp_accounting is not a dependency and is imported here, inside the function.
 Two faults of dp_accounting 0.6 are kept out of the way: its PLD accountant ignores the count of a randomised response
-(so equal events are listed one by one), and its RDP accountant ignores the neighbouring relation (our distances already
-are those of the data set's relation, so the export always means the default one).
+(so pure events are exported as discrete Laplace noise of the same two losses), and its RDP accountant ignores the
+neighbouring relation for additive noise (our distances already are those of the data set's relation, so the export
+always means the default one).
 Relies on: dp_accounting >= 0.6.
 """
 
@@ -31,10 +32,10 @@ __all__ = ["to_dp_accounting"]
 def to_dp_accounting(event: Event, *, continuous: bool = False) -> Any:
     """A DpEvent that costs what this event costs.
 
-    continuous=False: discrete Laplace events and, for Gaussian noise, ZCDpEvent, which are exact or above. The PLD
+    continuous=False: discrete Laplace events and, for Gaussian noise, ZCDpEvent, which are exact or above; the PLD
     accountant takes the former, the RDP accountant the latter. continuous=True: LaplaceDpEvent and GaussianDpEvent,
     which both accountants take and which are approximations of discrete noise (slightly below it).
-    Key selection has no event there, and a choice of bounded range becomes any pure event, which costs more.
+    Key selection has no event there, and a choice of bounded range becomes a pure event, which costs more.
     Raises InvalidParameter where dp_accounting is missing, or has no such event."""
     try:
         dp_event: Any = import_module("dp_accounting.dp_event")
@@ -58,8 +59,8 @@ def to_dp_accounting(event: Event, *, continuous: bool = False) -> Any:
         case PureEvent(epsilon) | ExponentialEvent(epsilon):
             if epsilon == 0:
                 return dp_event.NoOpDpEvent()
-            # Kept with probability 1 - p + p/2 = e^epsilon/(1 + e^epsilon).
-            return dp_event.RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2)
+            # Discrete Laplace noise at distance 1 has the two losses of a randomised response, and none of its faults.
+            return dp_event.DiscreteLaplaceDpEvent(float(epsilon), 1)
         case SelectionEvent(_, 0):
             return to_dp_accounting(PureEvent(event.epsilon), continuous=continuous)
     raise InvalidParameter("event", expected="an event that dp_accounting 0.6 has", found=event)

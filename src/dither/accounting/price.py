@@ -26,7 +26,7 @@ from dither.noise.bounds import exp_neg
 
 __all__ = ["Price", "price", "rho_of_laplace", "rho_of_pure"]
 
-_BITS = 160
+_BITS = 96
 
 
 @dataclass(frozen=True)
@@ -94,16 +94,18 @@ def rho_of_laplace(scale: Fraction, distance: int) -> Fraction:
     Source: Harrison and Manurangsi, FORC 2026 (arXiv 2510.25746).  Proof: docs/proofs/accounting/rho-of-laplace.md"""
     if distance == 0:
         return Fraction(0)
+    if distance == 1:  # two losses: randomised response
+        return rho_of_pure(1 / scale)
     # The bracket cancels to about distance/scale of its terms, and 1 - p^2 is about 2/scale: pay for both in bits.
     bits = _BITS + 2 * max(0, int(scale).bit_length()) + distance.bit_length()
     p_low, _ = exp_neg(1 / scale, bits)
-    _, power_high = exp_neg(distance / scale, bits)
+    power_low, power_high = exp_neg(distance / scale, bits)
     # In whole numbers, units of 2^-bits: reducing fractions of this size takes longer than all the rest.
     unit = 1 << bits
     subtracted, over = 2 * p_low * max(unit - power_high, 0), unit * unit - p_low * p_low
-    rest = (distance * over - subtracted) * scale.denominator
-    closed_form = -(-rest * QUANTUM.denominator // (over * scale.numerator)) * QUANTUM
-    return min(closed_form, rho_of_pure(distance / scale))
+    closed_form = _ratio_up((distance * over - subtracted) * scale.denominator, over * scale.numerator)
+    pure = _ratio_up(distance * scale.denominator * (unit - power_low), scale.numerator * (unit + power_low))
+    return min(closed_form, pure)
 
 
 @lru_cache(maxsize=4096)
@@ -114,6 +116,11 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
         return Fraction(0)
     low, _ = _decay(epsilon, _BITS)
     return round_up(epsilon * (1 - low) / (1 + low))
+
+
+def _ratio_up(numerator: int, denominator: int) -> Fraction:
+    """numerator/denominator rounded up to 1e-18, as `round_up` does."""
+    return Fraction(-(-numerator * QUANTUM.denominator // denominator), QUANTUM.denominator)
 
 
 def _decay(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:

@@ -168,9 +168,7 @@ def one_run_epsilon(
     pool = guesses if canaries is None else canaries
 
     def refuted(epsilon: float) -> bool:
-        return (
-            one_run_p_value(correct=correct, guesses=guesses, canaries=pool, epsilon=epsilon, delta=delta) <= error
-        )
+        return one_run_p_value(correct=correct, guesses=guesses, canaries=pool, epsilon=epsilon, delta=delta) <= error
 
     if not refuted(0.0):
         return 0.0

@@ -55,9 +55,7 @@ class Confirmation:
         """The proven epsilon, at least 0."""
         match self.method:
             case "clopper-pearson":
-                bound = float(
-                    epsilon_below(hits[0], trials[0], hits[1], trials[1], error=self.error, delta=self.delta)
-                )
+                bound = float(epsilon_below(hits[0], trials[0], hits[1], trials[1], error=self.error, delta=self.delta))
             case "conditional":
                 bound = float(ratio_below(hits[0], hits[1], self.error * _CONDITIONAL_SHARE))
             case "gdp":

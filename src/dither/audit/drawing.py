@@ -24,7 +24,7 @@ __all__ = ["Mechanism", "Rows", "Source", "rows_of"]
 Rows = NDArray[np.float64]
 """(n, k) float64, finite: one row an outcome."""
 Mechanism = Callable[..., Any]
-"""f(data) -> one outcome; f(data, n) -> n outcomes along the first axis; f(data, n, rng) -> the same, drawn from rng."""
+"""f(data) -> one outcome; f(data, n) -> n outcomes along the first axis; f(data, n, rng) -> the same, from rng."""
 
 _BATCH_NUMBERS = 4_000_000
 _NAN, _BELOW, _ABOVE = -1.2e300, -1.1e300, 1.1e300
@@ -71,7 +71,7 @@ class Source:
 
 def rows_of(raw: NDArray[Any]) -> Rows:
     """Outcomes of any shape and numeric type as rows; equal outcomes give equal rows, different ones different rows
-    (but -0.0 counts as 0.0, and NaNs as one)."""
+    (but all NaNs are one)."""
     flat = raw.reshape(len(raw), -1)
     if flat.dtype.kind in "iu" and flat.size and _beyond(flat):
         return np.concatenate([flat >> 32, flat & 0xFFFFFFFF], axis=1).astype(np.float64)

@@ -1,9 +1,9 @@
 """Scores of outcomes: each fitted on training draws, each giving the nested events {score >= t} and {score < t}.
 
-Flow: `sampled` fits all of these on the train share; `select` counts their events. By Neyman and Pearson the best event of each mass is an
-upper set of the likelihood ratio, so every score here is an estimate of its logarithm, or a half-line that is known to
-do well where estimates are poor (far tails). A bad score costs power, never soundness: the events are confirmed on
-draws that no score has seen.
+Flow: `sampled` fits all of these on the train share; `select` counts their events.
+By Neyman and Pearson the best event of each mass is an upper set of the likelihood ratio, so every score here estimates
+its logarithm, or is a half-line that does well where estimates are poor (far tails). A bad score costs power, never
+soundness: the events are confirmed on draws that no score has seen.
 
     coordinates            x[i]                       half-lines in x[i] and in -x[i]
     table                  log ratio per outcome      when few distinct outcomes occur
@@ -26,9 +26,10 @@ from dither.audit.drawing import Rows
 __all__ = ["Scorer", "fit_scorers"]
 
 Scores = NDArray[np.float64]
+Counts = NDArray[np.intp]
 
 _MOST_COORDINATES = 48
-_MOST_OUTCOMES = 4096
+_MOST_OUTCOMES, _LEAST_SHARE = 4096, 8
 _FINE_CELLS, _COARSE_CELLS = 32, 2
 _LOGISTIC_ROWS = 100_000
 
@@ -76,12 +77,12 @@ def _differences(rows: Rows) -> Rows:
 
 
 def _table(first: Rows, second: Rows) -> Scorer | None:
-    """The log ratio of counts of each distinct row; 0 for rows not seen. None when too many differ."""
+    """The log ratio of counts of each distinct row; 0 for rows not seen. None when too many differ to be counted."""
     keys = np.concatenate([_keys(first), _keys(second)])
-    if len(np.unique(keys[:: max(1, len(keys) // 20_000)])) > _MOST_OUTCOMES:
+    if len(np.unique(keys[:20_000])) > _MOST_OUTCOMES:
         return None
     outcomes, places = np.unique(keys, return_inverse=True)
-    if len(outcomes) > _MOST_OUTCOMES:
+    if len(outcomes) > min(_MOST_OUTCOMES, len(keys) // _LEAST_SHARE):
         return None
     counts1 = np.bincount(places[: len(first)], minlength=len(outcomes))
     counts2 = np.bincount(places[len(first) :], minlength=len(outcomes))
@@ -105,16 +106,17 @@ def _keys(rows: Rows) -> NDArray[np.uint64]:
     return keys
 
 
-def _log_ratio(counts1: Scores, counts2: Scores, total1: int, total2: int) -> Scores:
+def _log_ratio(counts1: Counts, counts2: Counts, total1: int, total2: int) -> Scores:
     """ln of the ratio of frequencies, with half a count added so that an unseen cell is large and finite."""
-    return np.log((counts1 + 0.5) / (total1 + 0.5)) - np.log((counts2 + 0.5) / (total2 + 0.5))
+    return np.asarray(np.log((counts1 + 0.5) / (total1 + 0.5)) - np.log((counts2 + 0.5) / (total2 + 0.5)))
 
 
 def _edges(column: Scores, cells: int) -> Scores:
-    """Cell borders at quantiles; a value that repeats in them is an atom (a flag, an integer) and gets its own cell."""
-    sample = np.sort(column[:: max(1, len(column) // 100_000)])
+    """Cell borders at quantiles; a value with over 1 % of the sample (a flag, an integer) gets its own cell."""
+    # No constant stride: in a flattened array of rows it could meet one column only.
+    sample = np.sort(column[np.linspace(0, len(column) - 1, min(len(column), 100_000)).astype(int)])
     marks = sample[np.linspace(0, len(sample) - 1, cells + 1).astype(int)[1:-1]]
-    atoms = marks[:-1][marks[1:] == marks[:-1]] if len(marks) > 1 else marks
+    atoms = marks[np.searchsorted(sample, marks, "right") - np.searchsorted(sample, marks, "left") > 0.01 * len(sample)]
     distinct = np.unique(sample)
     if len(distinct) <= cells:
         atoms, marks = distinct, distinct
@@ -142,7 +144,7 @@ def _shared_bayes(first: Rows, second: Rows, name: str, view: Callable[[Rows], R
     def score(rows: Rows) -> Scores:
         if len(edges) == 1:  # a comparison is ten times faster than a search
             above = np.count_nonzero(view(rows) >= edges[0], axis=1)
-            return above * ratios[1] + (rows.shape[1] - above) * ratios[0]
+            return np.asarray(above * ratios[1] + (rows.shape[1] - above) * ratios[0])
         return np.asarray(ratios[np.searchsorted(edges, view(rows), "right")].sum(axis=1))
 
     return Scorer(f"shared naive Bayes of {name}, {cells} cells", score)
@@ -189,7 +191,7 @@ def _lattice() -> Scorer:
         fraction, exponent = np.frexp(rows)
         digits = np.abs(fraction * 2.0**53).astype(np.int64)
         lowest = np.frexp((digits & -digits).astype(np.float64))[1] - 1
-        return np.where(rows == 0, 1100, exponent - 53 + lowest).min(axis=1).astype(np.float64)
+        return np.asarray(np.where(rows == 0, 1100, exponent - 53 + lowest).min(axis=1), dtype=np.float64)
 
     return Scorer("exponent of the lowest set bit", score)
 
@@ -199,7 +201,7 @@ def _bit_pattern(first: Rows, second: Rows) -> Scorer:
     frequencies = [_bits(side[:_LOGISTIC_ROWS]).mean(axis=0) for side in (first, second)]
     one, two = (np.clip(each, 1e-5, 1 - 1e-5) for each in frequencies)
     weights = np.log(one / two) - np.log((1 - one) / (1 - two))
-    return Scorer("naive Bayes of the bit pattern", lambda rows: _bits(rows) @ weights)
+    return Scorer("naive Bayes of the bit pattern", lambda rows: np.asarray(_bits(rows) @ weights))
 
 
 def _bits(rows: Rows) -> NDArray[np.uint8]:

@@ -16,6 +16,7 @@ from dither.mechanisms.keys import (
 from dither.mechanisms.laplace import laplace, laplace_scale
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
 from dither.mechanisms.release import Neighbours, Release, saturate
+from dither.mechanisms.running import RunningPlan, RunningRelease, RunningStream, plan_running_totals, running_totals
 
 __all__ = [
     "laplace",
@@ -42,4 +43,9 @@ __all__ = [
     "row_levels",
     "exponential",
     "Choice",
+    "running_totals",
+    "plan_running_totals",
+    "RunningPlan",
+    "RunningRelease",
+    "RunningStream",
 ]

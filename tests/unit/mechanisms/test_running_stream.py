@@ -219,6 +219,15 @@ def test_a_damaged_state_is_refused(damage):
         RunningStream.from_dict(stored)
 
 
+@pytest.mark.parametrize(
+    "stored", [{}, {"stream": 3, "rows_of_unit": {}}, {"rows_of_unit": {"ana": "2"}}, {"stream": {}}]
+)
+def test_damaged_arrivals_are_refused(stored):
+    good = Arrivals(RunningStream.open(3, epsilon=1, neighbours="add_remove")).to_dict()
+    with pytest.raises(InvalidParameter):
+        Arrivals.from_dict({**good, **stored} if stored else {})
+
+
 @pytest.mark.parametrize("wrong", [{"days": 0}, {"epsilon": 0}, {"max_rows_per_unit": 0}, {"largest_step": True}])
 def test_a_stream_without_a_meaning_is_refused(wrong):
     arguments = {"days": 5, "epsilon": 1, "neighbours": "add_remove", **wrong}

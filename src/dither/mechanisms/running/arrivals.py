@@ -57,4 +57,10 @@ class Arrivals:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any], *, entropy: Entropy | None = None) -> Arrivals:
-        return cls(RunningStream.from_dict(stored["stream"], entropy=entropy), stored["rows_of_unit"])
+        """What `to_dict` wrote, to go on with. Raises InvalidParameter for all else."""
+        stream, kept = stored.get("stream"), stored.get("rows_of_unit")
+        if not isinstance(stream, Mapping) or not isinstance(kept, Mapping):
+            raise InvalidParameter("arrivals", expected="stored arrivals", found="something else")
+        if not all(isinstance(unit, str) and type(rows) is int and rows >= 0 for unit, rows in kept.items()):
+            raise InvalidParameter("arrivals", expected="whole numbers of rows by unit", found="something else")
+        return cls(RunningStream.from_dict(stream, entropy=entropy), kept)

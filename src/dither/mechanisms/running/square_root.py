@@ -11,6 +11,7 @@ Proof: docs/proofs/mechanisms/running-square-root.md
 
 from __future__ import annotations
 
+import math
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -37,7 +38,8 @@ _PIECES_PER_OCTAVE = 4
 """The last 2048 weights are free; before them, weights are equal within a quarter of an octave counted from the end.
 It costs under 1 % of variance, and makes the variances of all totals computable."""
 
-LONGEST = 2**24
+LONGEST = 2**22
+"""Positions, at most: memory, at 70 bytes each, and seconds."""
 
 
 class SquareRoot:
@@ -55,8 +57,8 @@ class SquareRoot:
         column_squares = self.weights**2 * np.cumsum(kernel * kernel)[::-1]
         self.column_squared = int(column_squares.max())
         """The largest squared length of a column of C, exactly, in squared steps."""
-        heaviest = self._product.convolve(self.weights, 1 << weight_bits)
-        self.largest_count = LARGEST // int(heaviest.max())
+        # Weights rise along the columns and nothing is negative: the last row of C has the largest sum.
+        self.largest_count = LARGEST // int(np.dot(kernel, self.weights[::-1]))
         """With counts up to this no coordinate of C x leaves +-2^61."""
         self._inverse = Filter(series_inverse(kernel.astype(np.float64)))
         self._unweigh = 1.0 / self.weights
@@ -111,9 +113,10 @@ def _weights(series: Floats, bits: int) -> Integers:
 
     Column j has n - j entries. Within a piece all have the weight of the longest, so none gets longer than 1."""
     n = len(series)
-    entries = np.arange(n, 0, -1)
-    octaves = np.log2(np.maximum(entries, _FREE) / _FREE)
-    ends = np.floor(_FREE * 2.0 ** (np.ceil(octaves * _PIECES_PER_OCTAVE) / _PIECES_PER_OCTAVE))
-    longest = np.where(entries <= _FREE, entries, np.clip(ends, entries, n)).astype(np.int64)
+    ends = [min(n, _FREE)]
+    while ends[-1] < n:
+        ends.append(min(n, math.floor(_FREE * 2.0 ** (len(ends) / _PIECES_PER_OCTAVE))))
+    longest = np.concatenate([np.arange(1, ends[0] + 1), np.repeat(np.array(ends[1:], dtype=np.int64), np.diff(ends))])
     lengths = np.sqrt(np.cumsum(series * series))[longest - 1]
-    return np.rint(np.ldexp(1.0 / lengths, bits)).astype(np.int64)
+    weights: Integers = np.rint(np.ldexp(1.0 / lengths[::-1], bits)).astype(np.int64)
+    return weights

@@ -270,4 +270,5 @@ def _on_grid(totals: Floats, step: float) -> Floats:
         return totals
     largest = float(np.abs(totals).max())
     step = max(step, math.ldexp(1.0, math.frexp(largest)[1] - 52))
-    return np.rint(totals / step) * step
+    # + 0.0: no negative zeros in a table.
+    return np.rint(totals / step) * step + 0.0

@@ -1,0 +1,352 @@
+-- Questions by hand, over the tables of tests/support/clinic.py. A line above each says what must happen:
+--   same            answered; without noise, as plain DuckDB answers
+--   refuse CODE     refused with this code
+--   later: why      not answered yet, though the grammar has it; marked as an expected failure until it is
+--   fault: why      wrong today; marked as an expected failure until it is refused or the same
+
+-- Counting ---------------------------------------------------------------------------------------------------------
+
+-- same
+SELECT COUNT(*) AS n FROM t;
+-- same
+SELECT COUNT(age), COUNT(region), COUNT(note), COUNT(1), COUNT(NULL) FROM t;
+-- same
+SELECT SUM(age) AS s, AVG(age) AS m, SUM(income), AVG(income), SUM(price), AVG(price) FROM t;
+-- same
+SELECT VARIANCE(age) AS v, STDDEV(age) AS sd, VAR_POP(income), STDDEV_POP(price) FROM t;
+-- same
+SELECT CORR(age, income), COVAR_POP(age, income), COVAR_SAMP(price, age) FROM t;
+-- same
+SELECT COUNT(DISTINCT uid), COUNT(DISTINCT region), COUNT(DISTINCT note), SUM(DISTINCT age) FROM t;
+-- same
+SELECT COUNT_IF(flag), BOOL_OR(flag), BOOL_AND(age > 10), SUM(flag) FROM t;
+-- same
+SELECT SUM(age * 2), SUM(age + income), SUM(-age), AVG(ABS(age - 25)) FROM t;
+-- same
+SELECT COUNT(*) FILTER (WHERE age > 25) AS a, SUM(income) FILTER (WHERE flag) AS b, AVG(age) FILTER (WHERE NOT flag) AS c FROM t;
+-- same
+SELECT SUM(income) / SUM(age) AS r, SQRT(SUM(age)), ROUND(AVG(age), 1), SUM(age) // 7, SUM(age) % 7, -COUNT(*), 1 + COUNT(*) FROM t;
+-- same
+SELECT CAST(AVG(age) AS INTEGER), CAST(COUNT(*) AS VARCHAR), CASE WHEN COUNT(*) > 100 THEN 'many' ELSE 'few' END FROM t;
+-- same
+SELECT SUM(CAST(age AS FLOAT)), SUM(COALESCE(age, 0)), SUM(CASE WHEN flag THEN age END) FROM t;
+-- same
+SELECT COUNT(*) AS n, n * 2 AS twice FROM t;
+-- same
+SELECT COUNT(*) AS a1, SUM(age) AS a0, a0 * 2 AS k0 FROM t;
+
+-- Groups -----------------------------------------------------------------------------------------------------------
+
+-- same
+SELECT region, COUNT(*) AS n FROM t GROUP BY region;
+-- same
+SELECT COUNT(*) AS n FROM t GROUP BY region;
+-- same
+SELECT region, COUNT(*) AS n FROM t GROUP BY 1;
+-- same
+SELECT region AS r, COUNT(*) AS n FROM t GROUP BY r HAVING r <> 'R1' ORDER BY r DESC;
+-- same
+SELECT region, flag, COUNT(*) AS n FROM t GROUP BY ALL;
+-- same
+SELECT age / 10 AS b, COUNT(*) AS n FROM t GROUP BY age / 10;
+-- same
+SELECT FLOOR(age / 10) AS b, COUNT(*) AS n FROM t GROUP BY b;
+-- same
+SELECT FLOOR(income / 100) AS b, COUNT(*) AS n FROM t GROUP BY b;
+-- same
+SELECT EXTRACT(MONTH FROM d) AS m, COUNT(*) AS n, AVG(income) AS a FROM t GROUP BY 1 ORDER BY 1;
+-- same
+SELECT DATE_TRUNC('month', d) AS m, COUNT(*) AS n FROM t GROUP BY m;
+-- same
+SELECT d, COUNT(*) AS n FROM t WHERE d < DATE '2020-01-05' GROUP BY d;
+-- same
+SELECT CAST(d AS VARCHAR) AS s, d + 1 AS e, d - DATE '2020-01-01' AS f, COUNT(*) AS n FROM t WHERE d < DATE '2020-01-05' GROUP BY d;
+-- same
+SELECT CASE WHEN age < 20 THEN 'young' WHEN age < 25 THEN 'mid' END AS c, COUNT(*) AS n FROM t GROUP BY c;
+-- same
+SELECT flag, NOT flag AS other, COUNT(*) AS n FROM t GROUP BY flag;
+-- same
+SELECT region || '!' AS loud, COUNT(*) AS n FROM t GROUP BY region;
+-- same
+SELECT age % 3 AS k, COUNT(*) AS n FROM t GROUP BY age % 3 HAVING COUNT(*) > 3 AND k > 0;
+-- same
+SELECT note, COUNT(*) AS n FROM t GROUP BY note;
+-- same
+SELECT note, region, AVG(age) AS m FROM t GROUP BY note, region;
+-- same
+SELECT age + 1 AS age, COUNT(*) AS n FROM t GROUP BY age ORDER BY age DESC LIMIT 3;
+-- same
+SELECT age + 1 AS age, COUNT(*) AS n FROM t GROUP BY 1 ORDER BY age DESC LIMIT 3;
+-- same
+SELECT -age AS q, COUNT(*) AS n FROM t GROUP BY age ORDER BY q + 0 LIMIT 3;
+-- same
+SELECT FLOOR(age / 10) AS age, COUNT(*) AS n FROM t GROUP BY FLOOR(age / 10) ORDER BY FLOOR(age / 10);
+-- same
+SELECT region AS a0, COUNT(*) AS k0, SUM(age) AS m0 FROM t GROUP BY region HAVING COUNT(*) > 10 ORDER BY k0 DESC, a0 LIMIT 2;
+-- same
+SELECT region, SUM(age) AS income FROM t GROUP BY region HAVING income > 100;
+-- same
+SELECT region, flag, COUNT(*) AS n FROM t GROUP BY CUBE (region, flag);
+-- same
+SELECT region, flag, GROUPING(region) AS g, SUM(age) AS n FROM t GROUP BY ROLLUP (region, flag) ORDER BY 1, 2, 3;
+-- same
+SELECT region, COUNT(*) AS n FROM t GROUP BY GROUPING SETS ((region), (region), ());
+-- same
+SELECT COALESCE(region, 'all') AS r, COUNT(*) AS n FROM t GROUP BY ROLLUP (region);
+
+-- same
+SELECT DISTINCT region FROM t;
+-- same
+SELECT COUNT(*) FROM (SELECT DISTINCT region FROM t) AS x;
+
+-- Finish -----------------------------------------------------------------------------------------------------------
+
+-- same
+SELECT region, COUNT(*) AS n FROM t GROUP BY region HAVING COUNT(*) > 300;
+-- same
+SELECT region, COUNT(*) AS n FROM t GROUP BY region ORDER BY n DESC, region LIMIT 3 OFFSET 1;
+-- same
+SELECT region, COUNT(*) AS n FROM t GROUP BY region ORDER BY COUNT(*) DESC, region LIMIT 2;
+-- same
+SELECT d, SUM(COUNT(*)) OVER (ORDER BY d) AS n FROM t WHERE d < DATE '2020-01-15' GROUP BY d;
+-- same
+SELECT region, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM t GROUP BY region;
+-- same
+SELECT region, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM t GROUP BY region;
+-- same
+SELECT SUM(n) AS s, AVG(n) AS a, MAX(n) AS m FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS x;
+-- same
+SELECT DISTINCT flag FROM (SELECT flag, region, COUNT(*) AS n FROM t GROUP BY flag, region) AS x;
+-- same
+WITH a AS (SELECT region, COUNT(*) AS n FROM t GROUP BY region), b AS (SELECT region, AVG(age) AS m FROM t GROUP BY region) SELECT a.region, n, m FROM a JOIN b ON a.region = b.region;
+-- same
+WITH x AS (SELECT COUNT(*) AS n FROM t) SELECT a.n - b.n AS z FROM x AS a, x AS b;
+-- same
+SELECT COUNT(*) AS n FROM t UNION ALL SELECT COUNT(*) FROM o;
+-- same
+SELECT region FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS x EXCEPT SELECT region FROM (SELECT region, COUNT(*) AS n FROM t WHERE region = 'R1' GROUP BY region HAVING COUNT(*) > 0) AS y;
+
+-- Conditions -------------------------------------------------------------------------------------------------------
+
+-- same
+SELECT COUNT(*) FROM t WHERE region IN ('R1', 'R2') AND age BETWEEN 20 AND 30 AND note IS NOT NULL;
+-- same
+SELECT COUNT(*) FROM t WHERE age NOT IN (20, NULL);
+-- same
+SELECT COUNT(*) FROM t WHERE NOT (age > 20 AND flag OR region = 'R1');
+-- same
+SELECT COUNT(*) FROM t WHERE flag IS TRUE OR flag IS NOT FALSE OR flag = (age > 20);
+-- same
+SELECT COUNT(*) FROM t WHERE age IS DISTINCT FROM 20 AND NULLIF(age, 21) IS NULL;
+-- same
+SELECT COUNT(*) FROM t WHERE note LIKE 'n1%' OR note ILIKE 'N2_' OR note NOT LIKE 'n%' OR note LIKE 'n$_%' ESCAPE '$';
+-- same
+SELECT COUNT(*) FROM t WHERE d BETWEEN '2020-02-01' AND '2020-03-01' OR ts > '2020-12-01' OR ts < DATE '2020-01-05';
+-- same
+SELECT COUNT(*) FROM t WHERE CAST(ts AS DATE) = d + 3 OR d - DATE '2020-01-01' > 300 OR DATE_DIFF('month', d, ts) = 1;
+-- same
+SELECT COUNT(*) FROM t WHERE EXTRACT(DOW FROM d) = 1 AND EXTRACT(ISODOW FROM ts) = 2 OR EXTRACT(WEEK FROM d) = 7;
+-- same
+SELECT COUNT(*) FROM t WHERE (-age) // 7 = -3 OR (-age) % 7 = -2 OR income // 7 = 3 OR price % 7 < 2;
+-- same
+SELECT COUNT(*) FROM t WHERE price * 1.5 > income AND price + 1.125 < 300 AND price / 3 > 10;
+-- same
+SELECT COUNT(*) FROM t WHERE CAST(price * 1.5 AS VARCHAR) LIKE '%.500' OR CAST(income AS VARCHAR) LIKE '%9.25';
+-- same
+SELECT COUNT(*) FROM t WHERE CAST(price AS INTEGER) = 10 OR CAST(income + 0.25 AS INTEGER) = 10 OR CAST(age AS VARCHAR) = '20';
+-- same
+SELECT COUNT(*) FROM t WHERE EXP(income / 100) > 100 AND LN(age) < 3.2 AND age ^ 2 > 400;
+-- same
+SELECT COUNT(*) FROM t WHERE GREATEST(age, 20, NULL) = 20 AND LEAST(price, income) < 100;
+-- same
+SELECT COUNT(*) FROM t WHERE SUBSTRING(note, -1) = '3' OR TRIM(note || ' ') = 'n1' OR LENGTH(note) = 2 OR CONCAT(note, region) = 'n1R1';
+-- same
+SELECT COUNT(*) FROM t WHERE TRUE AND 1 = 1 AND 'a' < 'b';
+
+-- Units ------------------------------------------------------------------------------------------------------------
+
+-- same
+SELECT COUNT(*) AS n, AVG(c) AS a FROM (SELECT uid, COUNT(*) AS c FROM t GROUP BY uid) AS x;
+-- same
+SELECT c, COUNT(*) AS n FROM (SELECT uid, COUNT(*) AS c FROM t GROUP BY uid) AS x GROUP BY c;
+-- same
+SELECT COUNT(*) AS n, SUM(s) AS s FROM (SELECT uid, SUM(income) AS s FROM t GROUP BY uid HAVING COUNT(*) > 3) AS x;
+-- same
+SELECT r, COUNT(*) AS n FROM (SELECT uid, MIN(region) AS r FROM t GROUP BY uid) AS x GROUP BY r;
+-- same
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT uid FROM t) AS x;
+-- same
+SELECT region, COUNT(*) AS n FROM (SELECT DISTINCT uid, region FROM t) AS x GROUP BY region;
+-- same
+SELECT rn, COUNT(*) AS n, AVG(age) AS a FROM (SELECT uid, age, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY ts) AS rn FROM t) AS x GROUP BY rn;
+-- same
+SELECT COUNT(*) AS n FROM (SELECT uid, age - LAG(age) OVER (PARTITION BY uid ORDER BY ts) AS step FROM t) AS x WHERE step > 0;
+-- same
+SELECT SUM(s) AS n FROM (SELECT uid, SUM(age) OVER (PARTITION BY uid ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t) AS x;
+-- same
+SELECT COUNT(*) AS n FROM (SELECT uid FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY uid ORDER BY ts) = 1) AS x;
+-- same
+WITH x AS (SELECT uid, age FROM t WHERE age > 22) SELECT COUNT(*) AS n FROM x;
+-- same
+SELECT COUNT(*) AS n FROM t AS a JOIN t AS b ON a.uid = b.uid;
+-- same
+SELECT kind, COUNT(*) AS n, SUM(amt) AS s, AVG(age) AS a FROM t JOIN o ON t.uid = o.uid GROUP BY kind;
+-- same
+SELECT kind, COUNT(*) AS n, COUNT(amt) AS c FROM t LEFT JOIN o ON t.uid = o.uid AND o.amt > age GROUP BY kind;
+-- same
+SELECT region, COUNT(*) AS n, COUNT(age) AS c FROM t RIGHT JOIN o ON t.uid = o.uid GROUP BY region;
+-- same
+SELECT region, kind, COUNT(*) AS n, COUNT(age) AS c, COUNT(amt) AS e FROM t FULL JOIN o ON t.uid = o.uid AND o.amt > 60 GROUP BY region, kind;
+-- same
+SELECT COUNT(*) AS n, COUNT(uid) AS c FROM t FULL JOIN o USING (uid);
+-- same
+SELECT COUNT(*) AS n FROM t, o WHERE t.uid = o.uid AND amt > age;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE uid NOT IN (SELECT uid FROM o);
+-- same
+SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM o WHERE o.uid = t.uid AND o.amt > t.age);
+-- same
+SELECT COUNT(*) AS n FROM t SEMI JOIN o ON t.uid = o.uid UNION ALL SELECT COUNT(*) FROM t ANTI JOIN o ON t.uid = o.uid;
+-- same
+SELECT COUNT(*) AS n FROM (SELECT uid FROM t EXCEPT SELECT uid FROM o) AS x;
+-- same
+SELECT COUNT(*) AS n FROM (SELECT uid FROM t INTERSECT SELECT uid FROM o) AS x;
+-- same
+SELECT COUNT(*) AS n, SUM(v) AS s FROM (SELECT uid, age AS v FROM t UNION ALL SELECT uid, amt FROM o) AS x;
+-- same
+SELECT COUNT(*) AS n, SUM(v) AS s FROM (SELECT uid, age AS v FROM t UNION SELECT uid, amt FROM o) AS x;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE age = (SELECT MAX(age) FROM t AS u WHERE u.uid = t.uid);
+-- same
+SELECT COUNT(*) AS n FROM t WHERE (SELECT COUNT(*) FROM o WHERE o.uid = t.uid) > 2;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE age > (SELECT AVG(age) AS x FROM t);
+
+-- Public tables ----------------------------------------------------------------------------------------------------
+
+-- same
+SELECT label, COUNT(*) AS n FROM t JOIN dim USING (region) GROUP BY label;
+-- same
+SELECT label, COUNT(*) AS n, SUM(n) AS s FROM t LEFT JOIN dim ON t.region = dim.region AND dim.n > 1 GROUP BY label;
+-- same
+SELECT label, COUNT(*) AS n FROM dim RIGHT JOIN t ON t.region = dim.region GROUP BY label;
+-- same
+SELECT COUNT(*) AS n FROM t CROSS JOIN dim;
+-- same
+SELECT COUNT(*) AS n FROM t JOIN dim ON t.age > dim.n * 5;
+-- same
+SELECT COUNT(*) AS n FROM t NATURAL JOIN dim;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE region IN (SELECT region FROM dim WHERE n > 1);
+-- same
+SELECT COUNT(*) AS n FROM t WHERE region NOT IN (SELECT region FROM dim WHERE n > 1);
+-- same
+SELECT COUNT(*) AS n FROM t JOIN (SELECT DISTINCT region FROM dim) AS x ON t.region = x.region;
+
+-- Refused ----------------------------------------------------------------------------------------------------------
+
+-- refuse S-1
+SELECT * FROM t;
+-- refuse S-100
+SELECT region FROM t;
+-- refuse S-100
+SELECT uid, COUNT(*) AS n FROM t GROUP BY uid;
+-- refuse S-100
+SELECT uid, region, COUNT(*) AS n FROM t GROUP BY uid, region;
+-- refuse S-110
+SELECT COUNT(*) FROM t AS a CROSS JOIN t AS b;
+-- refuse S-110
+SELECT COUNT(*) FROM t JOIN o ON t.age = o.amt;
+-- refuse S-110
+SELECT COUNT(*) FROM t JOIN o ON t.uid = o.uid OR t.age = o.amt;
+-- refuse S-110
+SELECT COUNT(*) FROM t JOIN o ON t.uid = o.uid + 1;
+-- refuse S-112
+SELECT COUNT(*) FROM dim LEFT JOIN t ON t.region = dim.region;
+-- refuse S-121
+SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM o);
+-- refuse S-121
+SELECT COUNT(*) FROM t WHERE age IN (SELECT amt FROM o);
+-- refuse S-140
+SELECT COUNT(*) FROM (SELECT region FROM t UNION ALL SELECT region FROM dim) AS x;
+-- refuse S-141
+SELECT COUNT(*) FROM (SELECT region FROM t EXCEPT SELECT kind FROM o) AS x;
+-- refuse S-150
+SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (ORDER BY age) AS r FROM t) AS x;
+-- refuse S-150
+SELECT COUNT(*) FROM (SELECT uid, COUNT(*) OVER (PARTITION BY region) AS r FROM t) AS x;
+-- refuse S-15
+SELECT COUNT(*) FROM (SELECT uid FROM t LIMIT 10) AS x;
+-- refuse S-15
+SELECT COUNT(*) FROM (SELECT DISTINCT ON (uid) uid, age FROM t) AS x;
+-- refuse S-15
+SELECT COUNT(*) FROM t TABLESAMPLE 10 PERCENT;
+-- refuse F-102
+SELECT COUNT(*) FROM t WHERE RANDOM() > 0;
+-- refuse F-101
+SELECT COUNT(*) FROM t WHERE getenv('HOME') = 'x';
+-- refuse F-1
+SELECT COUNT(*) FROM t WHERE region = 1;
+-- refuse F-1
+SELECT COUNT(*) FROM t WHERE age;
+-- refuse N-101
+SELECT COUNT(*) FROM t WHERE salary > 3;
+-- refuse N-100
+SELECT COUNT(*) FROM duckdb_settings;
+-- refuse P-123
+SELECT COUNT(*) FROM read_csv('/etc/passwd');
+-- refuse N-104
+SELECT age, COUNT(*) FROM t GROUP BY region;
+-- refuse N-102
+SELECT COUNT(*) FROM t JOIN o ON t.uid = o.uid WHERE uid > 3;
+-- refuse P-104
+SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM o;
+-- refuse P-106
+DROP TABLE t;
+-- refuse P-1
+SELECT TOP 3 region, COUNT(*) AS n FROM t GROUP BY region;
+-- refuse A-104
+SELECT STRING_AGG(note, ',') FROM t;
+-- refuse A-104
+SELECT ANY_VALUE(age) FROM t;
+-- refuse S-102
+SELECT COUNT(*) FROM dim;
+-- refuse S-103
+SELECT 1;
+-- refuse P-105
+SELECT COUNT(*) FROM t WHERE age > $1;
+-- refuse S-152
+WITH RECURSIVE r AS (SELECT uid FROM t UNION ALL SELECT uid FROM r) SELECT COUNT(*) FROM r;
+
+-- Later ------------------------------------------------------------------------------------------------------------
+
+-- later: an alias of the SELECT list in QUALIFY over rows
+SELECT COUNT(*) AS n FROM (SELECT uid, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY ts) AS rn FROM t QUALIFY rn = 1) AS x;
+-- later: ORDER BY ALL
+SELECT region, COUNT(*) AS n FROM t GROUP BY ALL ORDER BY ALL;
+-- later: intervals
+SELECT COUNT(*) AS n FROM t WHERE d + INTERVAL 1 DAY = DATE '2020-03-02';
+-- later: text literals as dates in DATE_DIFF
+SELECT COUNT(*) AS n FROM t WHERE DATE_DIFF('day', d, '2020-06-01') = 1;
+
+-- later: [NOT] IN and EXISTS inside OR
+SELECT COUNT(*) AS n FROM t WHERE uid NOT IN (SELECT uid FROM o) OR age > 25;
+
+-- Faults -----------------------------------------------------------------------------------------------------------
+
+-- fault: braces in a literal are taken for places of a template
+SELECT COUNT(*) AS n FROM t WHERE CONCAT('{1}', note) = '{1}n1';
+-- fault: braces in a literal are taken for places of a template
+SELECT COUNT(*) AS n FROM t WHERE COALESCE(note, '{') = '{' OR age > 20;
+-- fault: the text of a question reaches the engine as SQL
+SELECT COUNT(*) AS n FROM t WHERE CONCAT('{1}', ' || (SELECT max(note) FROM "table t") || ', '') LIKE 'n9%';
+-- fault: an alias in ORDER BY is found only in the case it was written in
+SELECT -age AS AGE, COUNT(*) AS n FROM t GROUP BY age ORDER BY age LIMIT 3;
+-- fault: an alias that names itself is followed without end
+SELECT region, foo + 1 AS foo FROM t GROUP BY region;
+-- fault: ROUND over rows always fails
+SELECT COUNT(*) AS n FROM t WHERE ROUND(income) > 30 AND ROUND(price, 1) > 30;
+-- fault: a decimal sum is a double afterwards, and prints as one
+SELECT CAST(SUM(price) AS VARCHAR) AS s FROM t;
+-- fault: keys beyond 53 bits become one double where some are beyond 64
+SELECT age + 9223372036854775780 AS k, COUNT(*) AS n FROM t GROUP BY k;
