@@ -52,7 +52,20 @@ DDL = {
     "dim": "kind VARCHAR, n INTEGER",
 }
 
-PLAIN = (1, "12", "a", 10, 5, 5, 1.5, 1.5, Decimal("1.00"), dt.date(2020, 1, 1), dt.date(2020, 5, 1), dt.datetime(2020, 1, 1))
+PLAIN = (
+    1,
+    "12",
+    "a",
+    10,
+    5,
+    5,
+    1.5,
+    1.5,
+    Decimal("1.00"),
+    dt.date(2020, 1, 1),
+    dt.date(2020, 5, 1),
+    dt.datetime(2020, 1, 1),
+)
 NASTY = (
     (17, "not a number", "zzz", 100, 2**63 - 1, 2**127 - 1, float("inf"), 10.0, Decimal("9" * 36 + ".99"), dt.date.max,
      dt.date(2020, 12, 31), dt.datetime.max),
@@ -222,7 +235,9 @@ def test_no_persons_row_makes_a_question_fail(worlds: list[World], without_perso
         assert seen(world, sql) == without_person[sql]
 
 
-@pytest.mark.parametrize("sql", [pytest.param(q, marks=pytest.mark.xfail(strict=True, reason=why)) for q, why in FAULTY.items()])
+@pytest.mark.parametrize(
+    "sql", [pytest.param(q, marks=pytest.mark.xfail(strict=True, reason=why)) for q, why in FAULTY.items()]
+)
 def test_no_persons_row_makes_these_fail_either(without_person: dict[str, Any], sql: str) -> None:
     for world in with_person():
         assert seen(world, sql) == without_person[sql]
@@ -232,7 +247,9 @@ def test_no_persons_row_makes_these_fail_either(without_person: dict[str, Any], 
 # Other ways to fail ------------------------------------------------------------------------------------------------
 
 
-def alike_with_and_without(catalog: str, ddl: dict[str, str], sql: str, rows: dict[str, list[Any]], own: dict[str, list[Any]]) -> None:
+def alike_with_and_without(
+    catalog: str, ddl: dict[str, str], sql: str, rows: dict[str, list[Any]], own: dict[str, list[Any]]
+) -> None:
     found = []
     for more in ({}, own):
         world = World(catalog, ddl)
@@ -244,7 +261,9 @@ def alike_with_and_without(catalog: str, ddl: dict[str, str], sql: str, rows: di
     assert found[0][0] != "EngineError", sql
 
 
-@pytest.mark.parametrize("window", ["ROW_NUMBER() OVER (PARTITION BY uid ORDER BY k)", "COUNT(*) OVER (PARTITION BY uid)"])
+@pytest.mark.parametrize(
+    "window", ["ROW_NUMBER() OVER (PARTITION BY uid ORDER BY k)", "COUNT(*) OVER (PARTITION BY uid)"]
+)
 def test_a_heavy_unit_cannot_overflow_what_windows_count(window: str) -> None:
     """All rows are read before heavy units' share is swapped, so a unit of 5 rows numbers up to 5 although 2 are kept."""
     sql = f"SELECT COUNT(*) FROM (SELECT uid, {window} AS n FROM t) AS q WHERE n * 4000000000000000000 > 0"
@@ -265,14 +284,22 @@ def test_a_date_cannot_be_moved_out_of_the_range_of_timestamps() -> None:
 @pytest.mark.xfail(strict=True, reason="a small unsigned column less its centre underflows its own type")
 @pytest.mark.parametrize("type", ["UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"])
 def test_a_small_value_of_an_unsigned_column_does_not_underflow(type: str) -> None:
-    catalog = catalog_text('[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\ncolumns = { k = { type = "integer", bounds = [18, 87] } }')
-    alike_with_and_without(catalog, {"t": f"uid BIGINT, k {type}"}, "SELECT AVG(k) FROM t", {"t": [(1, 80)]}, {"t": [(17, 20)]})
+    catalog = catalog_text(
+        '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\ncolumns = { k = { type = "integer", bounds = [18, 87] } }'
+    )
+    alike_with_and_without(
+        catalog, {"t": f"uid BIGINT, k {type}"}, "SELECT AVG(k) FROM t", {"t": [(1, 80)]}, {"t": [(17, 20)]}
+    )
 
 
 @pytest.mark.xfail(strict=True, reason="a TINYINT column meets bounds beyond its type")
 def test_bounds_beyond_the_stored_type_do_not_fail() -> None:
-    catalog = catalog_text('[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\ncolumns = { k = { type = "integer", bounds = [-128, 300] } }')
-    alike_with_and_without(catalog, {"t": "uid BIGINT, k TINYINT"}, "SELECT AVG(k) FROM t", {"t": [(1, 80)]}, {"t": [(17, -120)]})
+    catalog = catalog_text(
+        '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\ncolumns = { k = { type = "integer", bounds = [-128, 300] } }'
+    )
+    alike_with_and_without(
+        catalog, {"t": "uid BIGINT, k TINYINT"}, "SELECT AVG(k) FROM t", {"t": [(1, 80)]}, {"t": [(17, -120)]}
+    )
 
 
 @pytest.mark.xfail(strict=True, reason="a text reference is compared with an integer key by the engine's own cast")
@@ -287,12 +314,22 @@ def test_a_text_reference_to_an_integer_key_cannot_fail_on_one_row() -> None:
         world.close()
     except DitherError:
         return
-    alike_with_and_without(catalog, ddl, "SELECT COUNT(*) FROM v", {"p": [(1,), (2,)], "v": [("1",)]}, {"v": [("abc",)]})
+    alike_with_and_without(
+        catalog, ddl, "SELECT COUNT(*) FROM v", {"p": [(1,), (2,)], "v": [("1",)]}, {"v": [("abc",)]}
+    )
 
 
 @pytest.mark.xfail(strict=True, reason="enumerated columns are given a collation, which fails")
-@pytest.mark.parametrize("sql", ["SELECT kind, COUNT(*) FROM t GROUP BY kind", "SELECT COUNT(*) FROM (SELECT uid, COUNT(*) AS n FROM t GROUP BY uid) AS q"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT kind, COUNT(*) FROM t GROUP BY kind",
+        "SELECT COUNT(*) FROM (SELECT uid, COUNT(*) AS n FROM t GROUP BY uid) AS q",
+    ],
+)
 def test_enumerated_columns_can_be_keys_and_units(sql: str) -> None:
-    catalog = catalog_text('[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\ncolumns = { kind = { type = "text", values = ["a", "b"] } }')
+    catalog = catalog_text(
+        '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\ncolumns = { kind = { type = "text", values = ["a", "b"] } }'
+    )
     ddl = {"t": "uid ENUM ('one', 'two', 'three'), kind ENUM ('a', 'b', 'c')"}
     alike_with_and_without(catalog, ddl, sql, {"t": [("one", "a")]}, {"t": [("two", "c"), ("three", None)]})

@@ -46,7 +46,9 @@ def one_of(*texts: str) -> st.SearchStrategy[str]:
 
 numbers = st.deferred(
     lambda: st.one_of(
-        one_of("age", "income", "price", "EXTRACT(DAY FROM d)", "LENGTH(note)", "DATE_DIFF('day', d, DATE '2020-06-01')"),
+        one_of(
+            "age", "income", "price", "EXTRACT(DAY FROM d)", "LENGTH(note)", "DATE_DIFF('day', d, DATE '2020-06-01')"
+        ),
         small.map(str),
         st.builds("({} {} {})".format, numbers, one_of("+", "-", "*"), numbers),
         st.builds("({} / {})".format, numbers, st.integers(1, 9)),
@@ -60,15 +62,34 @@ numbers = st.deferred(
     )
 )
 texts = st.one_of(
-    one_of("region", "note", "UPPER(note)", "region || note", "SUBSTRING(note, 2, 1)", "COALESCE(region, 'none')", "TRIM(note)"),
+    one_of(
+        "region",
+        "note",
+        "UPPER(note)",
+        "region || note",
+        "SUBSTRING(note, 2, 1)",
+        "COALESCE(region, 'none')",
+        "TRIM(note)",
+    ),
     one_of("'R1'", "'n1'", "'R'", "'it''s'", "CAST(age AS VARCHAR)", "CAST(d AS VARCHAR)", "concat(region, note)"),
 )
-moments = one_of("d", "ts", "d + 7", "DATE_TRUNC('month', d)", "DATE_TRUNC('hour', ts)", "DATE '2020-03-01'", "CAST(ts AS DATE)")
+moments = one_of(
+    "d", "ts", "d + 7", "DATE_TRUNC('month', d)", "DATE_TRUNC('hour', ts)", "DATE '2020-03-01'", "CAST(ts AS DATE)"
+)
 comparisons = one_of("=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 conditions = st.deferred(
     lambda: st.one_of(
-        one_of("flag", "flag IS NULL", "flag IS NOT TRUE", "age IS NOT NULL", "region IN ('R0', 'R2')", "age NOT IN (20, 21)"),
-        one_of("note LIKE 'n1%'", "note NOT LIKE '%3'", "note ILIKE 'N_'", "CONTAINS(note, '4')", "age BETWEEN 20 AND 25"),
+        one_of(
+            "flag",
+            "flag IS NULL",
+            "flag IS NOT TRUE",
+            "age IS NOT NULL",
+            "region IN ('R0', 'R2')",
+            "age NOT IN (20, 21)",
+        ),
+        one_of(
+            "note LIKE 'n1%'", "note NOT LIKE '%3'", "note ILIKE 'N_'", "CONTAINS(note, '4')", "age BETWEEN 20 AND 25"
+        ),
         one_of("region NOT IN ('R1', NULL)", "ts BETWEEN '2020-02-01' AND '2020-04-01 12:30:00'", "d > '2020-05-05'"),
         st.builds("{} {} {}".format, numbers, comparisons, numbers),
         st.builds("{} {} {}".format, texts, comparisons, texts),
@@ -137,7 +158,9 @@ def alone(draw: st.DrawFn) -> str:
     return f"SELECT {', '.join(f'{a} AS c{i}' for i, a in enumerate(chosen))}, COUNT(*) AS n FROM {draw(rows)}{draw(wheres_on_rows)}"
 
 
-row_conditions = one_of("age > 22", "flag", "region = 'R1' OR age < 20", "income * 2 > 700", "region IS NOT NULL", "d < '2020-07-01'")
+row_conditions = one_of(
+    "age > 22", "flag", "region = 'R1' OR age < 20", "income * 2 > 700", "region IS NOT NULL", "d < '2020-07-01'"
+)
 wheres_on_rows = st.one_of(st.just(""), row_conditions.map(lambda c: f" WHERE {c}"))
 
 
@@ -165,7 +188,13 @@ def grouped(draw: st.DrawFn) -> str:
             f" QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*), {', '.join(names)}) <= 2",
         )
     )
-    window = draw(one_of("", f", SUM(COUNT(*)) OVER (ORDER BY {', '.join(names)}) AS w", ", COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS w"))
+    window = draw(
+        one_of(
+            "",
+            f", SUM(COUNT(*)) OVER (ORDER BY {', '.join(names)}) AS w",
+            ", COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS w",
+        )
+    )
     having = draw(one_of("", " AND COUNT(*) > 20", " AND g0 IS NOT NULL", " AND AVG(age) > 20"))
     return (
         f"SELECT {', '.join(items)}, COUNT(*) AS n{window} FROM {draw(rows)}{draw(wheres_on_rows)} GROUP BY {grouping} "
@@ -176,7 +205,9 @@ def grouped(draw: st.DrawFn) -> str:
 @st.composite
 def grouping_sets(draw: st.DrawFn) -> str:
     a, b = draw(st.lists(keys, min_size=2, max_size=2, unique=True))
-    sets = draw(one_of(f"ROLLUP ({a}, {b})", f"CUBE ({a}, {b})", f"GROUPING SETS (({a}), ({b}), ())", f"{a}, ROLLUP ({b})"))
+    sets = draw(
+        one_of(f"ROLLUP ({a}, {b})", f"CUBE ({a}, {b})", f"GROUPING SETS (({a}), ({b}), ())", f"{a}, ROLLUP ({b})")
+    )
     return (
         f"SELECT {a} AS g0, {b} AS g1, GROUPING({a}) AS h, {draw(aggregates)} AS c, COUNT(*) AS n "
         f"FROM {draw(rows)}{draw(wheres_on_rows)} GROUP BY {sets} HAVING COUNT(*) > 0"

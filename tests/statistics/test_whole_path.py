@@ -89,7 +89,9 @@ def grouped_draws(session: Session, frame: pd.DataFrame, vectors: int) -> tuple[
     draws, covered = [], []
     for ask in range(ASKS):
         # Always true, and another question each time: a question asked before would be answered as it was.
-        answer = session.ask(f"SELECT k, {counts} FROM data WHERE u >= {-ask} GROUP BY k", epsilon=Fraction(vectors, 10))
+        answer = session.ask(
+            f"SELECT k, {counts} FROM data WHERE u >= {-ask} GROUP BY k", epsilon=Fraction(vectors, 10)
+        )
         place = [KEYS if key is None else key for key, *_ in answer.rows()]
         for i in range(vectors):
             found = np.array([row[1 + i] for row in answer.rows()], dtype=np.int64)
@@ -133,7 +135,8 @@ def test_draws_of_one_answer_and_of_different_answers_are_not_related(session: S
 
 def scalar_draws(session: Session, count: int) -> Draws:
     draws = [
-        session.ask(f"SELECT COUNT(*) FROM data WHERE u >= {-ask}", epsilon="0.5").scalar() - ROWS for ask in range(count)
+        session.ask(f"SELECT COUNT(*) FROM data WHERE u >= {-ask}", epsilon="0.5").scalar() - ROWS
+        for ask in range(count)
     ]
     return np.array(draws, dtype=np.int64)
 

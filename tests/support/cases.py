@@ -109,7 +109,14 @@ _POOL: dict[str, list[Any]] = {
     "region": ["a", "A", "b", "B", "zz", "", None],
     "x": [0.0, -0.0, _NAN, _INF, -_INF, 10.25, -3.5, 4.0, 1e308, -1e308, None],
     "k": [-2, 7, 0, 3, 2**31 - 1, -(2**31), None],
-    "p": [Decimal("-1.25"), Decimal("4.75"), Decimal("0.01"), Decimal("9999999999.99"), Decimal("-9999999999.99"), None],
+    "p": [
+        Decimal("-1.25"),
+        Decimal("4.75"),
+        Decimal("0.01"),
+        Decimal("9999999999.99"),
+        Decimal("-9999999999.99"),
+        None,
+    ],
     "flag": [True, False, None],
     "d": [dt.date(2020, 1, 1), dt.date(2020, 1, 3), dt.date(1, 1, 1), dt.date(9999, 12, 31), None],
 }

@@ -68,18 +68,25 @@ def difference(ours: Sequence[Row], plain: Sequence[Row], *, tolerance: float = 
     places: dict[Row, list[Row]] = {}
     for row in left:
         places.setdefault(_texts(row), []).append(row)
-    unmatched = []
-    for row in right:
-        candidates = places.get(_texts(row), [])
-        place = next((i for i, other in enumerate(candidates) if _alike(other, row, tolerance)), None)
-        if place is None:
-            unmatched.append(row)
-        else:
-            candidates.pop(place)
+    # First rows that agree as they are; then those that agree when the sum of nothing may be zero.
+    unmatched = _unmatched(_unmatched(right, places, tolerance, nothing=None), places, tolerance, nothing=0)
     extra = [row for rows in places.values() for row in rows if not _empty_group(row)]
     if unmatched or extra:
         return f"only ours: {extra[:5]} ({len(extra)})\nonly plain: {unmatched[:5]} ({len(unmatched)})"
     return None
+
+
+def _unmatched(rows: Sequence[Row], places: dict[Row, list[Row]], tolerance: float, *, nothing: int | None) -> list[Row]:
+    """Plain rows without a partner; partners are taken out of `places`."""
+    left = []
+    for row in rows:
+        candidates = places.get(_texts(row), [])
+        place = next((i for i, other in enumerate(candidates) if _alike(other, row, tolerance, nothing)), None)
+        if place is None:
+            left.append(row)
+        else:
+            candidates.pop(place)
+    return left
 
 
 def _texts(row: Row) -> Row:
@@ -98,18 +105,18 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _alike(ours: Row, plain: Row, tolerance: float) -> bool:
-    return all(_one_alike(a, b, tolerance) for a, b in zip(ours, plain, strict=True))
+def _alike(ours: Row, plain: Row, tolerance: float, nothing: int | None) -> bool:
+    return all(_one_alike(a, b, tolerance, nothing) for a, b in zip(ours, plain, strict=True))
 
 
-def _one_alike(a: Any, b: Any, tolerance: float) -> bool:
+def _one_alike(a: Any, b: Any, tolerance: float, nothing: int | None) -> bool:
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, int | float) and isinstance(b, int | float):
         return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
     # SUM over no rows is NULL in SQL, and the sum of nothing, zero, here.
     if b is None and isinstance(a, int | float):
-        return a == 0
+        return a == nothing
     return bool(a == b)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.accounting.convert import epsilon_of
-from dither.accounting.events import Event
+from dither.accounting.events import Event, LaplaceEvent, PureEvent, SelectionEvent
 from dither.accounting.gdp import TradeOff, epsilon_of_gaussian, mu_squared_of
 from dither.accounting.losses import NormalLoss, loss_of
 from dither.accounting.pld import LEAST_DELTA, privacy_loss
@@ -89,7 +89,8 @@ class Composition:
             bound = epsilon_of_equal_pure(*equal, left)
             yield Bound(bound, wanted, "optimal composition of equal pure events (Kairouz, Oh, Viswanath 2015)")
         try:
-            yield from self._float_bounds(wanted, left, equal is not None)
+            # The optimal composition is the last word on events that are nothing but pure; others may cost less.
+            yield from self._float_bounds(wanted, left, equal is not None and all(map(_only_pure, self.events)))
         except OverflowError:
             return  # a scale, distance or epsilon beyond 1e308: the exact theorems above have answered
 
@@ -106,7 +107,7 @@ class Composition:
                 yield Bound(bound, wanted, "Gaussian differential privacy (Dong, Roth, Su 2022)")
         laws = [loss_of(event) for event in set(self.events)]
         closed = optimal or all(isinstance(law, NormalLoss) for law in laws)
-        if wanted >= LEAST_DELTA and not closed and None not in laws:
+        if left >= LEAST_DELTA and not closed and None not in laws:
             bound = privacy_loss(self.events, delta=wanted).epsilon()
             yield Bound(bound, wanted, "privacy-loss distribution, from above (Doroshenko et al. 2022)")
 
@@ -118,6 +119,17 @@ class Composition:
         if each is None or not equal or each * len(costly) > _MOST_EPSILON:
             return None
         return each, len(costly)
+
+
+def _only_pure(event: Event) -> bool:
+    """True when the event's worst pair is a randomised response, or the event is free."""
+    match event:
+        case LaplaceEvent(_, distance):
+            return distance <= 1
+        case PureEvent() | SelectionEvent():
+            return True
+        case _:
+            return False
 
 
 def compose(events: Iterable[Event]) -> Composition:

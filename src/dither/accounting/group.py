@@ -55,7 +55,7 @@ def grouped(event: Event, size: int) -> Event:
 def group_approximate(epsilon: Number, delta: Number, size: int) -> tuple[Fraction, Fraction]:
     """(epsilon, delta)-DP for one unit is (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1))-DP for k units; delta
     is rounded up to 1e-36, and at most 1.
-    Source: Dwork and Roth 2014, Theorem 2.2 with the sum of the geometric series kept (Vadhan 2017, Lemma 2.2)."""
+    Source: Dwork and Roth 2014, Theorem 2.2, with the geometric series kept."""
     e, d, k = _at_least_zero(epsilon, "epsilon"), _at_least_zero(delta, "delta"), _size(size)
     if d == 0:
         return k * e, d
@@ -81,7 +81,7 @@ def group_gaussian(mu: float, size: int) -> float:
 
 def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
     """The curve for k = 2^c units: at order alpha/k, 3^c times the divergence at alpha, for alpha >= 2k.
-    size: a power of two.  Source: Mironov 2017, Proposition 11 (arXiv 1702.07476). Where the events are known,
+    size: a power of two.  Source: Mironov 2017, group privacy (arXiv 1702.07476). Where the events are known,
     `grouped` is tighter."""
     k = _size(size)
     c = k.bit_length() - 1

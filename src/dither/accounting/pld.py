@@ -87,6 +87,8 @@ class PrivacyLoss:
         window, start = self._window(), self._start()
         low, high = max(start, 0) - 1, start + self._grid.points - 1
         if self._delta_on_grid(window, high) > target:
+            low, high = high, self._highest  # float error has filled the window, as for an epsilon of 10,000
+        if self._delta_on_grid(window, high) > target:
             raise InvalidParameter("delta", expected=f"above the failure mass {float(self.failure)}", found=delta)
         while high - low > 1:
             middle = (low + high) // 2
@@ -156,7 +158,10 @@ class PrivacyLoss:
         return np.maximum(np.roll(circle, -(self._start() % grid.points)), 0.0), weights
 
     def _delta_on_grid(self, window: tuple[Floats, Floats], index: int) -> float:
-        """delta at the epsilon of a grid point in the window, with everything added that could be missing."""
+        """delta at the epsilon of a grid point in the window or above, with everything added that could be missing."""
+        certain = self._beyond + float(self.failure) * (1 + 1e-15) + 1e-19 * self._count
+        if index >= self._highest:
+            return min(1.0, certain)
         grid = self._grid
         epsilon = index * grid.step
         law, weights = window
@@ -164,7 +169,7 @@ class PrivacyLoss:
         scale = math.exp(min(self._log_moment - grid.tilt * epsilon, 700.0))
         # Not `@`: the library behind it wakes threads for a sum of this length, which costs more than the sum.
         seen = scale * float(np.sum(tail * weights[: len(tail)]))
-        return min(1.0, seen + self._missing(epsilon, scale) + self._beyond + float(self.failure) * (1 + 1e-15))
+        return min(1.0, seen + self._missing(epsilon, scale) + certain)
 
     def _missing(self, epsilon: float, scale: float) -> float:
         """Float budget, and the Chernoff bound of losses above the window."""
@@ -173,7 +178,7 @@ class PrivacyLoss:
         rounding = share * scale * _largest_weight(grid.tilt)
         top = self._start() + grid.points - 1
         lost = 0.0 if top >= self._highest else math.exp(min(self._log_moment - grid.tilt * top * grid.step, 0.0))
-        return rounding + lost + _FLOAT_DELTA + 1e-19 * self._count
+        return rounding + lost + _FLOAT_DELTA
 
     def _below_window(self) -> bool:
         """True when the window begins above the epsilon looked for (which is then overstated)."""
@@ -199,8 +204,8 @@ def privacy_loss(events: Iterable[Event], *, delta: Number) -> PrivacyLoss:
     counted = Counter(flatten(events))
     wanted = _checked(delta)
     failure = sum((failure_of(event) * count for event, count in counted.items()), Fraction(0))
-    if failure >= wanted:
-        raise InvalidParameter("delta", expected=f"above the failure mass {failure}", found=delta)
+    if wanted - failure < LEAST_DELTA:
+        raise InvalidParameter("delta", expected=f"above the failure mass {failure} by 1e-10", found=delta)
     laws = merged(counted)
     joined = sum(counted.values()) - sum(count for _, count in laws)  # events that stand behind another law or none
     moments = log_moments(counted, ORDERS - 1)

@@ -77,7 +77,7 @@ def sample_plan(*, gamma: Number | None = None, samples: int | None = None) -> S
     The share of the population's differences above the chosen one is at most gamma except with probability r over the
     sample, by the Dvoretzky-Kiefer-Wolfowitz inequality; r is a part of gamma and chosen best. Where the largest
     difference may be taken, `differences.samples_needed` needs far fewer: 99 for gamma 0.01 instead of 41,971.
-    Source: Rubinstein and Aldà 2017, Theorem 15 and its optimisation."""
+    Source: Rubinstein and Aldà 2017, the sensitivity sampler and its optimisation."""
     if (gamma is None) == (samples is None):
         raise InvalidParameter("gamma, samples", expected="one of the two", found=(gamma, samples))
     if samples is not None:

@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 
 from dither.answer.evaluate import evaluate
-from dither.answer.intervals import LOWER, REPLICATES, UPPER, bounds_of
+from dither.answer.intervals import REPLICATES, bounds_of
 from dither.answer.noisy import NoisyTable, replicate
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
@@ -68,7 +68,7 @@ def rehearse(plan: Plan, tables: Sequence[NoisyTable]) -> None:
 def _run(
     sql: str, tables: Sequence[NoisyTable], columns: Callable[[NoisyTable], Columns] = NoisyTable.columns
 ) -> tuple[Columns, list[str]]:
-    return embedded.run(sql, {t.name: columns(t) for t in tables}, {t.name: t.key_types for t in tables if t.key_types})
+    return embedded.run(sql, {t.name: columns(t) for t in tables}, {t.name: t.sql_types for t in tables if t.sql_types})
 
 
 def interval_columns(table: NoisyTable) -> Columns:
@@ -101,7 +101,7 @@ def spread(
     for table in tables:
         columns = _replicas(table, generator)
         replicas[f"{table.name}_replicas"] = columns
-        casts = table.key_types
+        casts = table.sql_types
         names = ", ".join(
             f"CAST({quote_name(n)} AS {casts[n]}) AS {quote_name(n)}" if n in casts else quote_name(n)
             for n in columns
@@ -139,9 +139,9 @@ def _percentiles(found: Columns, keys: Sequence[int], wanted: Sequence[int], fin
     known = index >= 0
     result: Columns = {}
     for position in wanted:
+        # A group that some replicates leave out (HAVING, LIMIT) is judged by those that have it.
         values = np.ma.filled(np.ma.asarray(found[f"c{position}"]).astype(np.float64), np.nan)
         grid = np.full((REPLICATES, len(rows)), np.nan)
         grid[replica[known], index[known]] = values[known]
-        ordered = np.sort(grid, axis=0)
-        result[f"low_{position}"], result[f"high_{position}"] = ordered[LOWER], ordered[UPPER]
+        result[f"low_{position}"], result[f"high_{position}"] = np.nanpercentile(grid, [2.5, 97.5], axis=0)
     return result

@@ -3,6 +3,7 @@
 Flow: an `Answer` asks for them when it is looked at. Counts and sums of one vector: the exact law's own half-width.
 Ratios and two-vector sums: the set of values that the noise of both vectors could explain (Fieller's construction, with
 the laws' own tails). The rest: percentiles of replicates, approximate. See docs/explanation/intervals.md.
+Proof: docs/proofs/answer/intervals.md
 """
 
 from __future__ import annotations

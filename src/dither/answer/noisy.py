@@ -32,8 +32,8 @@ class NoisyTable:
     laws: tuple[Law, ...]
     """The noise in each vector, in steps."""
     recipes: tuple[Recipe, ...]
-    key_types: Mapping[str, str] = field(default_factory=dict)
-    """Key id -> SQL type, which its array alone may not tell (dates; texts of no rows)."""
+    sql_types: Mapping[str, str] = field(default_factory=dict)
+    """Column -> SQL type, where its array alone may not tell (dates; texts of no rows)."""
 
     @property
     def size(self) -> int:

@@ -15,6 +15,7 @@ report      a terminal table; `page` an HTML page with trade-off curves
 
 from dither.audit import bounds, catalogue, exact, families
 from dither.audit.exact import Pair
+from dither.audit.one_run import OneRun, one_run
 from dither.audit.page import page
 from dither.audit.report import Result, run, table
 from dither.audit.sampled import Split, audit, test
@@ -23,6 +24,8 @@ from dither.audit.verdicts import Event, Finding, Verdict
 __all__ = [
     "test",
     "audit",
+    "one_run",
+    "OneRun",
     "Split",
     "Finding",
     "Event",

@@ -102,12 +102,14 @@ class Pair:
         """D_alpha(P || Q) = ln(sum of p^alpha q^(1-alpha)) / (alpha - 1), for an integer alpha >= 2."""
         if alpha < 2:
             raise InvalidParameter("alpha", expected="an integer >= 2", found=alpha)
+        if any(each.p[0] and not each.q[1] for each in self.cells):
+            return math.inf, math.inf
         low = sum((each.p[0] ** alpha / each.q[1] ** (alpha - 1) for each in self.cells if each.q[1]), Fraction(0))
+        lower = _float_down(log_bounds(max(low, _ONE), _BITS)[0] / (alpha - 1))
         if any(each.ratio[1] is None and each.p[1] for each in self.cells):
-            return _float_down(log_bounds(max(low, _ONE), _BITS)[0] / (alpha - 1)), math.inf
+            return lower, math.inf
         high = sum((each.p[1] * (each.ratio[1] or 0) ** (alpha - 1) for each in self.cells), Fraction(0))
-        ends = log_bounds(max(low, _ONE), _BITS)[0], log_bounds(high, _BITS)[1]
-        return _float_down(ends[0] / (alpha - 1)), _float_up(ends[1] / (alpha - 1))
+        return lower, _float_up(log_bounds(max(high, _ONE), _BITS)[1] / (alpha - 1))
 
     def worst_event(self, exp_epsilon: Fraction | None = None) -> tuple[tuple[str, ...], Bounds, Bounds]:
         """Labels, P and Q of the event that needs most delta at `exp_epsilon`, P the larger; by default of the single

@@ -21,12 +21,13 @@ __all__ = ["page", "trade_off_svg"]
 
 _SIZE = 220
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --soft: #6b6b6b; --line: #d0d0d0; --claim: #8a8a8a; --found: #b3261e;
-        --exact: #1f5fa8; --paper: #ffffff; }
+:root { color-scheme: light dark; --ink: #1c1c1c; --soft: #6b6b6b; --line: #d0d0d0; --claim: #8a8a8a;
+        --found: #b3261e; --exact: #1f5fa8; --paper: #ffffff; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e8; --soft: #a0a0a0; --line: #444; --claim: #999; --found: #ff8a80; --exact: #8ab4f8; --paper: #161616; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 76rem; margin: 2rem auto;
-       padding: 0 1rem; }
+  :root { --ink: #e8e8e8; --soft: #a0a0a0; --line: #444; --claim: #999; --found: #ff8a80; --exact: #8ab4f8;
+          --paper: #161616; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 76rem;
+       margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
 th:nth-child(-n+2), td:nth-child(-n+2), th:last-child, td:last-child { text-align: left; }
@@ -34,8 +35,10 @@ th:nth-child(-n+2), td:nth-child(-n+2), th:last-child, td:last-child { text-alig
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: 1.5rem; margin-top: 2rem; }
 h2 { font-size: 1rem; margin: 0 0 .2rem; } p { margin: .2rem 0; color: var(--soft); font-size: .85rem; }
 svg { width: 100%; height: auto; } .axis { stroke: var(--line); fill: none; }
-.claim { stroke: var(--claim); stroke-dasharray: 4 3; fill: none; } .exact { stroke: var(--exact); fill: none; stroke-width: 1.5; }
-.found { stroke: var(--found); fill: none; stroke-width: 1.5; } .box { fill: var(--found); fill-opacity: .35; stroke: var(--found); }
+.claim { stroke: var(--claim); stroke-dasharray: 4 3; fill: none; }
+.exact { stroke: var(--exact); fill: none; stroke-width: 1.5; }
+.found { stroke: var(--found); fill: none; stroke-width: 1.5; }
+.box { fill: var(--found); fill-opacity: .35; stroke: var(--found); }
 text { fill: var(--soft); font-size: 10px; }
 """
 
@@ -52,8 +55,9 @@ def page(results: Sequence[Result], *, title: str = "Audit") -> str:
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title><style>{_STYLE}</style></head><body>
 <h1>{escape(title)}</h1>
-<p>Dashed: what the claim allows. Blue: the exact law. Red: events found by sampling, an estimate; the box is the confirmed event with
-its bounds. Anything certified below the dashed line refutes the claim. "Not refuted" never means private.</p>
+<p>Dashed: what the claim allows. Blue: the exact law. Red: events found by sampling, an estimate; the box is the
+confirmed event with its bounds. Anything certified below the dashed line refutes the claim. "Not refuted" never means
+private.</p>
 <table><thead><tr>{heads}</tr></thead><tbody>
 {rows}
 </tbody></table>

@@ -3,9 +3,9 @@
 Flow: between `scorers` (fitted on the train share) and the confirmation of `sampled`.
 Relies on: `bounds`. Nothing here is a guarantee; it decides where the confirm draws are looked at.
 
-A candidate's promise is the bound that confirmation would give at rates p1_low and p2_high, one-sided 0.1 % bounds of
+A candidate's promise is the bound that confirmation would give at rates p1_low and p2_high, one-sided 0.5 % bounds of
 the select counts: that fears both the luck of the best of many candidates and the price of a rare event. (At 2 % rare
-events win by luck: 92.5 % power instead of 97 % at 20,000 draws a side.)
+events win by luck: 92.5 % power instead of 97.5 % at 20,000 draws a side.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dither.audit.verdicts import Event, Point
 
 __all__ = ["Choice", "Tally", "choose", "tally", "thresholds"]
 
-_SELECT_ERROR = 0.001
+_SELECT_ERRORS = (0.005, 0.05, 0.3)
 _MOST_THRESHOLDS = 80
 
 
@@ -80,12 +80,17 @@ def choose(
     place, upper, swapped = _candidates(cuts)
     first, second = (_hits(cuts, each) for each in tallies)
     trials1, trials2 = (each.trials for each in tallies)
-    one, two = np.where(swapped, second, first), np.where(swapped, first, second)
-    low = probability_below(one, np.where(swapped, trials2, trials1), _SELECT_ERROR)
-    high = probability_above(two, np.where(swapped, trials1, trials2), _SELECT_ERROR)
-    ranks = [each.rank(low * confirm, high * confirm, confirm) for each in confirmations]
-    chosen = int(np.argmax([float(each.max()) for each in ranks]))
-    best = int(np.argmax(ranks[chosen]))
+    hits = np.where(swapped, second, first), np.where(swapped, first, second)
+    trials = np.where(swapped, trials2, trials1), np.where(swapped, trials1, trials2)
+    # Fear of luck must not end with the trivial event: where nothing promises anything, fear less.
+    for error in _SELECT_ERRORS:
+        low = probability_below(hits[0], trials[0], error)
+        high = probability_above(hits[1], trials[1], error)
+        ranks = [each.rank(low * confirm, high * confirm, confirm) for each in confirmations]
+        chosen = int(np.argmax([float(each.max()) for each in ranks]))
+        best = int(np.argmax(ranks[chosen]))
+        if ranks[chosen][best] > 0:
+            break
     scorer, threshold = place[best]
     event = Event(scorers[scorer], float(cuts[scorer][threshold]), bool(upper[best]), bool(swapped[best]))
     edge = _lower_edge(second / trials2, 1 - first / trials1)

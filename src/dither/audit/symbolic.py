@@ -42,7 +42,7 @@ class Proof:
 
 
 def prove_laplace(dimension: int = 3) -> Proof:
-    """f(D) + Laplace(Delta/epsilon) on each of `dimension` coordinates is epsilon-DP when ||f(D) - f(D')||_1 <= Delta."""
+    """f(D) + Laplace(Delta/epsilon) on `dimension` coordinates is epsilon-DP when ||f(D) - f(D')||_1 <= Delta."""
     import sympy as sp
 
     b, sensitivity, epsilon = sp.symbols("b Delta epsilon", positive=True)
@@ -63,8 +63,8 @@ def prove_laplace(dimension: int = 3) -> Proof:
             sp.simplify(sp.expand(log_ratio - summed)) == 0,
         ),
         Step(
-            "Each term is at most |x_i - y_i|/b. With u = z_i - x_i and v = z_i - y_i, (u - v)^2 - (|v| - |u|)^2 is 0 when"
-            " the signs agree and 4|u||v| when they differ; so |v| - |u| <= |u - v|.",
+            "Each term is at most |x_i - y_i|/b. With u = z_i - x_i and v = z_i - y_i, (u - v)^2 - (|v| - |u|)^2 is 0"
+            " when the signs agree and 4|u||v| when they differ; so |v| - |u| <= |u - v|.",
             _sign_cases(sp)[1],
             _sign_cases(sp)[0],
         ),

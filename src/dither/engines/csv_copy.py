@@ -10,13 +10,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
 
 from dither.catalog.model import Column, Table, fold
+from dither.engines.private_folder import private_folder
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
@@ -41,7 +41,7 @@ def parquet_of(path: Path, table: Table, dialect: Mapping[str, str]) -> str:
     facts = repr(
         (str(path.resolve()), stat.st_size, stat.st_mtime_ns, sorted(types.items()), sorted(dialect.items()), header)
     )
-    copy = _private_directory() / f"{hashlib.sha256(facts.encode()).hexdigest()[:32]}.parquet"
+    copy = private_folder() / f"{hashlib.sha256(facts.encode()).hexdigest()[:32]}.parquet"
     if not copy.exists():
         _convert(path, copy, header, types, dialect)
     return str(copy)
@@ -61,11 +61,15 @@ def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str]
         for name in header
     ]
     fresh = copy.with_suffix(f".{os.getpid()}.new")
-    reading = f"SELECT {', '.join(selected)} FROM read_csv({quote_text(str(path))}, {', '.join(options)})"
+    reading = f"SELECT * FROM read_csv({quote_text(str(path))}, {', '.join(options)})"
     old = os.umask(0o077)
     try:
         with duckdb.connect(":memory:") as connection:
-            connection.execute(f"COPY ({reading}) TO {quote_text(str(fresh))} (FORMAT parquet, COMPRESSION zstd)")
+            # In two steps: DuckDB pushes a cast into its CSV reader, where a value that does not convert raises.
+            connection.execute(f"SET temp_directory={quote_text(str(private_folder()))}")
+            connection.execute(f"CREATE TABLE texts AS {reading}")
+            casting = f"SELECT {', '.join(selected)} FROM texts"
+            connection.execute(f"COPY ({casting}) TO {quote_text(str(fresh))} (FORMAT parquet, COMPRESSION zstd)")
         fresh.replace(copy)
     except duckdb.Error:
         fresh.unlink(missing_ok=True)
@@ -81,9 +85,3 @@ def _type_of(column: Column) -> str:
     if column.type == "decimal":
         return f"DECIMAL(38, {column.scale if column.scale is not None else 2})"
     return _TYPES.get(column.type, "VARCHAR")
-
-
-def _private_directory() -> Path:
-    path = Path(tempfile.gettempdir()) / f"dither-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
-    return path

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Ta
 from dither.catalog.schema import SchemaColumn, SchemaTable
 from dither.engines import emit, sources
 from dither.engines.base import Histogram, MeasuredTable
+from dither.engines.private_folder import private_folder
 from dither.errors import EngineError, EngineUnavailable, GuaranteeError, InvalidParameter
 from dither.plan import nodes
 from dither.secret import Secret
@@ -139,7 +139,7 @@ class DuckDBEngine:
         connection = duckdb.connect(":memory:")
         for setting in SETTINGS:
             connection.execute(setting)
-        connection.execute(f"SET temp_directory='{_temporary_directory()}'")
+        connection.execute(f"SET temp_directory='{_quoted_path(private_folder())}'")
         try:
             self._source.mount(connection, self._catalog.tables)
         except duckdb.Error:
@@ -332,12 +332,6 @@ def _write_heavy(
 
 def _never_stored(scan: nodes.Scan) -> str | None:
     return None
-
-
-def _temporary_directory() -> str:
-    path = Path(tempfile.gettempdir()) / f"dither-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
-    return str(path).replace("'", "''")
 
 
 def _quoted_path(path: Path | str) -> str:

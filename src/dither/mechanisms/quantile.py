@@ -50,7 +50,9 @@ def choose_quantile(
     The score of a cell with `below` rows under it and `inside` rows in it is minus the distance of the target from
     [below, below + inside]; P(cell) is proportional to exp(epsilon score / (2 sensitivity max_rows))."""
     if hi < lo or max_rows < 1 or epsilon <= 0:
-        raise InvalidParameter("bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon))
+        raise InvalidParameter(
+            "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)
+        )
     starts, widths, low_ranks, high_ranks = _candidates(cells, counts, lo, hi)
     total = int(counts.sum())
     sensitivity = rank_sensitivity(quantile, neighbours)

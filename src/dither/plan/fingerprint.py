@@ -4,6 +4,7 @@ Flow: the session asks for a vector's identity to find released ones; the receip
 Two vectors are the same when their whole input agrees: scans with their truncation, filters and joins by syntax, keys,
 domain, expression, clamp and grid, neighbours, the catalog entries used, public tables' contents, release. Column ids
 are renamed by first appearance, structurally, so that no text in a question can imitate one.
+Proof: docs/proofs/plan/reuse.md
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ Flow: `grouped` rewrites a SELECT over private rows into one over its measure's 
 such results through `over_noisy`. What comes out is printed by DuckDB from the tree, never from the analyst's text.
 Everything here is post-processing of released numbers: it can be free, but it must be *that question*, so each node
 and each field is read or refused, and only listed functions are let through.
+Proof: docs/proofs/plan/finish.md
 """
 
 from __future__ import annotations

@@ -235,6 +235,8 @@ class _Grouped:
         keys = tuple(nodes.Key(f"k{i}", self.keys.exprs[i], self.keys.names[i]) for i in chosen)
         domain = self.lowering.key_lists.domain(self.relation, keys, self.keys.trees[0].span if keys else None)
         vectors, recipes = compile_aggregates(self.aggregates, self.relation)
+        if any(vector.quantile in (0, 1) for vector in vectors):
+            self.lowering.notes.append(EXTREMES)
         catalog = self.lowering.catalog
         measure = nodes.Measure(
             name,
@@ -262,6 +264,9 @@ class _Grouped:
                 bits = bits * 2 + (column not in chosen)
             parts.append(f"CAST({bits} AS BIGINT) AS g{i}")
         return f"SELECT {', '.join(parts)} FROM {quote_name(name)}"
+
+
+EXTREMES = "MIN and MAX stand some ranks inside the extremes: the very first and last value are somebody's own."
 
 
 def aggregate_call(tree: Tree, binder: Binder) -> Aggregate:

@@ -2,6 +2,7 @@
 
 Flow: `grouped` asks `KeyLists.domain` for each measure; the session completes the engine's vectors over that list, so
 that every listed group gets noise, present or not. None means that the groups themselves are private.
+Proof: docs/proofs/plan/keys.md
 """
 
 from __future__ import annotations

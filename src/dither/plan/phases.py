@@ -3,6 +3,7 @@
 Flow: lowering turns an uncorrelated subquery over protected rows into a `Phase` and puts a parameter or a `Given` table
 in its place; the session reserves all phases before the first is read, answers them in order, and binds what came out.
 A phase's result is released, hence public; its price is part of the question's.
+Proof: docs/proofs/plan/phases.md
 """
 
 from __future__ import annotations

@@ -166,7 +166,8 @@ def _priced(plan: nodes.Plan, terms: _Terms, catalog: Catalog) -> PricedPlan:
 def distance_of(vector: nodes.Vector, tau: int, *, grouped: bool, neighbours: Neighbours) -> int:
     """L1 distance of one vector over all its groups between neighbouring databases, in steps.
     Adding or removing a unit adds or removes at most tau contributions. Replacing one changes tau of them: without
-    groups each moves by at most max(0, hi) - min(0, lo); with groups one may leave a group and one enter another."""
+    groups each moves by at most max(0, hi) - min(0, lo); with groups one may leave a group and one enter another.
+    Proof: docs/proofs/plan/distances.md"""
     if vector.kind == "units":
         # A unit is in at most tau groups, and in one where there are no groups; replaced, it leaves as many.
         return (tau if grouped else 1) * (2 if neighbours == "replace" and grouped else 1)

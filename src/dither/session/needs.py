@@ -3,6 +3,7 @@
 Flow: `Session.ask` and `explain` look vectors up here; what is not known is reserved, measured and paid for.
 A released vector serves when it is at least as accurate as the one planned, and this analyst has paid for it, or its
 stored price fits the offer (their allowance is then charged, once; the data set is not).
+Proof: docs/proofs/plan/reuse.md
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def make(
     plan: nodes.Plan,
     fingerprint: str,
     epoch: str,
-    needs: Sequence[Need],
+    needs: Sequence[tuple[Need, nodes.Measure]],
     cost: Price,
     signed: Signed | None,
 ) -> Receipt:
@@ -42,7 +42,7 @@ def make(
         dataset=session.catalog.name,
         analyst=session.analyst,
         release=epoch,
-        vectors=tuple(_line(need) for need in needs),
+        vectors=tuple(_line(need, measure) for need, measure in needs),
         epsilon=None if cost.epsilon is None else decimal_text(cost.epsilon),
         rho=decimal_text(cost.rho),
         delta=decimal_text(cost.delta, 36),
@@ -55,7 +55,7 @@ def make(
     )
 
 
-def _line(need: Need) -> VectorLine:
+def _line(need: Need, measure: nodes.Measure | None) -> VectorLine:
     vector = need.priced.vector
     law = need.priced.law if need.known is None else law_from_facts(need.known.law)
     step = vector.step
@@ -66,7 +66,7 @@ def _line(need: Need) -> VectorLine:
     else:
         mechanism, scale = "discrete Gaussian, variance", law.sigma2 * step * step
     return VectorLine(
-        what=describe_vector(vector),
+        what=describe_vector(vector, measure),
         mechanism=mechanism,
         scale=_text(scale),
         distance=_text(need.priced.distance * step),

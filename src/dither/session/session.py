@@ -106,7 +106,7 @@ class Session:
             finished = finish(part.plan, tables)
             stage.result = rows_of(finished) if stage.name else []
         cost = _total(stages)
-        needs = [need for stage in stages for need in stage.needs]
+        needs = [(n, s.priced.measures[n.measure].measure) for s in stages for n in s.needs]
         receipt = receipts.make(self, priced.plan, fingerprint, epoch, needs, cost, signed)
         return Answer(plan, finished, tuple(tables), cost, receipt, plan.notes, self.invented, self.catalog.unit_name)
 
@@ -336,4 +336,5 @@ def _table(measure: PricedMeasure, plan: nodes.Plan, keys: Any, values: Any, law
     found = measure.measure
     types = {key.id: sql_type(key.expr.type) for key in found.keys if key.expr.type.kind is not Kind.DECIMAL}
     recipes = tuple(dict(plan.aggregates)[found.name])
+    types |= {recipe.id: sql_type(recipe.type) for recipe in recipes if recipe.type.kind is Kind.DATE}
     return NoisyTable(found.name, dict(keys), found.vectors, values, laws, recipes, types)

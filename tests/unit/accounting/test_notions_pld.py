@@ -181,6 +181,7 @@ def test_selection_is_paid_out_of_delta():
         [PureEvent(Fraction(100)), LaplaceEvent(Fraction(1, 100), 1), GaussianEvent(Fraction(9, 10_000), 1)] * 10,
         [PureEvent(Fraction(100))] * 3 + [PureEvent(Fraction(1, 100))] * 1000 + [ExponentialEvent(Fraction(3))] * 10,
         [LaplaceEvent(Fraction(1, 10**4), 1)] * 500,
+        [LaplaceEvent(Fraction(23, 500), 59)] * 1000,
         [PureEvent(Fraction(1, 10**9))] * 5,
     ],
 )
@@ -208,6 +209,13 @@ def test_nothing_costs_nothing():
 def test_a_delta_below_the_float_budget_is_refused(delta):
     with pytest.raises(InvalidParameter):
         privacy_loss([PureEvent(Fraction(1))], delta=delta)
+
+
+def test_equal_laplace_events_of_several_steps_cost_less_than_equal_pure_events():
+    steps, pure = [LaplaceEvent(Fraction(100), 10)] * 100, [PureEvent(Fraction(1, 10))] * 100
+    bound = compose(steps).epsilon("1e-6")
+    assert "privacy-loss" in bound.because and bound.epsilon < compose(pure).epsilon("1e-6").epsilon
+    assert float(bound.epsilon) == pytest.approx(4.6927, rel=1e-3)
 
 
 def test_narrow_gaussian_vectors_are_left_to_zcdp():

@@ -103,7 +103,11 @@ def test_refusing_reads_no_protected_row_and_costs_nothing(guarded: Session, sql
 
 
 def test_refusing_an_offer_reads_no_protected_row(guarded: Session) -> None:
-    for offer, error in (({}, InvalidParameter), ({"epsilon": "0.0001"}, PolicyRefused), ({"epsilon": "1e12"}, BudgetExceeded)):
+    for offer, error in (
+        ({}, InvalidParameter),
+        ({"epsilon": "0.0001"}, PolicyRefused),
+        ({"epsilon": "1e12"}, BudgetExceeded),
+    ):
         with pytest.raises(error):
             guarded.ask("SELECT COUNT(*) FROM t", **offer)
 

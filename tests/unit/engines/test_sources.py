@@ -1,0 +1,127 @@
+"""Where rows come from: files of each kind, frames, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+
+import dither
+from dither.catalog.load import loads
+from dither.engines.private_folder import private_folder
+from dither.errors import EngineError, EngineUnavailable
+from dither.noise import insecure_seeded
+from dither.session.open import open_catalog
+
+ROWS = "SELECT i % 20 AS person, 'g' || (i % 3) AS g, CAST(i AS DOUBLE) * CAST(0.5 AS DOUBLE) AS x, DATE '2024-01-01' + CAST(i % 31 AS INTEGER) AS d FROM range(100) t(i)"
+CATALOG = """
+[dataset]
+name = "sources"
+[source]
+url = "{url}"
+[unit]
+name = "person"
+[budget]
+epsilon = 1000000
+[tables.{table}]
+privacy_unit = "person"
+max_rows_per_unit = 5
+[tables.{table}.columns]
+g = {{ type = "text", values = ["g0", "g1", "g2"] }}
+x = {{ type = "double", bounds = [0, 50] }}
+d = {{ type = "date", bounds = [2024-01-01, 2024-01-31] }}
+"""
+
+
+def answer_of(url: Path, table: str = "visits") -> list[tuple[object, ...]]:
+    session = open_catalog(loads(CATALOG.format(url=url, table=table)), ledger="", entropy=insecure_seeded(1))
+    question = (
+        f"SELECT g, COUNT(*) AS n, SUM(x) AS s FROM {table} WHERE g IS NOT NULL AND d < DATE '2024-01-20' GROUP BY g"
+    )
+    with session:
+        return [(g, n, round(s / 10)) for g, n, s in session.ask(question, epsilon=900000)]
+
+
+@pytest.fixture
+def expected() -> list[tuple[object, ...]]:
+    question = f"SELECT g, count(*), sum(x) FROM ({ROWS}) WHERE d < DATE '2024-01-20' GROUP BY g ORDER BY g"
+    return [(g, n, round(s / 10)) for g, n, s in duckdb.execute(question).fetchall()]
+
+
+def test_every_kind_of_file_gives_the_same_answer(tmp_path: Path, expected: list[tuple[object, ...]]) -> None:
+    database = tmp_path / "source.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(f"CREATE TABLE visits AS {ROWS}")
+    duckdb.execute(f"COPY ({ROWS}) TO '{tmp_path}/visits.parquet' (FORMAT parquet)")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    duckdb.execute(f"COPY ({ROWS}) TO '{folder}/visits.csv' (FORMAT csv, HEADER)")
+    assert answer_of(database) == expected
+    assert answer_of(tmp_path / "visits.parquet") == expected
+    assert answer_of(folder) == expected
+
+
+def test_one_stray_quote_in_a_csv_is_for_the_owner_and_shows_no_value(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text('person,g,x,d\n1,g0,1.5,2024-01-02\n2,"g1,2.5,2024-01-03\n3,g2,3.5,2024-01-04\n')
+    with pytest.raises(EngineUnavailable) as caught:
+        answer_of(path)
+    assert "visits.csv" in str(caught.value) and "g1" not in str(caught.value)
+
+
+def test_a_value_of_the_wrong_type_in_a_csv_is_null_and_moves_nobody_else(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("person,g,x,d\n1,g0,1.5,2024-01-02\n2,g0,oops,2024-01-03\n3,g0,3.5,2024-01-04\n")
+    assert answer_of(path)[0] == ("g0", 3, 0)
+
+
+def test_changing_a_frame_after_opening_changes_no_answer() -> None:
+    frame = pd.DataFrame({"u": [1, 2, 3], "x": [1, 2, 3]})
+    session = dither.open(
+        frame, privacy_unit="u", budget=10**6, max_rows_per_unit=1, bounds={"x": (0, 10)}, entropy=insecure_seeded(2)
+    )
+    frame.loc[:, "x"] = 10
+    assert round(session.ask("SELECT SUM(x) FROM data", epsilon=10**5).scalar()) == 6
+
+
+def test_a_source_that_changes_between_planning_and_reading_is_a_failure_that_stays_charged(tmp_path: Path) -> None:
+    path = tmp_path / "visits.parquet"
+    duckdb.execute(f"COPY ({ROWS}) TO '{path}' (FORMAT parquet)")
+    session = open_catalog(loads(CATALOG.format(url=path, table="visits")), ledger="")
+    engine = session.engine
+    version = engine._source.version  # type: ignore[attr-defined]
+    seen = iter(["before", "after"])
+    engine._source.version = lambda: next(seen, version())  # type: ignore[attr-defined]
+    with pytest.raises(EngineError, match="could not answer"):
+        session.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
+    assert float(session.ledger.spent().epsilon) == 0.5
+
+
+def test_the_engine_is_locked(tmp_path: Path) -> None:
+    path = tmp_path / "visits.parquet"
+    duckdb.execute(f"COPY ({ROWS}) TO '{path}' (FORMAT parquet)")
+    session = open_catalog(loads(CATALOG.format(url=path, table="visits")), ledger="")
+    cursor = session.engine._cursor()  # type: ignore[attr-defined]
+    for forbidden in (
+        f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
+        "SELECT * FROM read_text('/etc/hostname')",
+        f"ATTACH '{tmp_path}/other.duckdb'",
+        "SET threads = 1",
+        "INSTALL httpfs",
+    ):
+        with pytest.raises(duckdb.Error):
+            cursor.execute(forbidden)
+
+
+def test_a_private_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made = private_folder()
+    assert stat.S_IMODE(os.stat(made).st_mode) == 0o700
+    made.chmod(0o755)
+    with pytest.raises(EngineUnavailable, match="can be read by others"):
+        private_folder()
