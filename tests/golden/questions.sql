@@ -222,6 +222,29 @@ SELECT COUNT(*) AS n FROM t WHERE (SELECT COUNT(*) FROM o WHERE o.uid = t.uid) >
 -- same
 SELECT COUNT(*) AS n FROM t WHERE age > (SELECT AVG(age) AS x FROM t);
 
+-- same
+SELECT COUNT(*) AS n FROM t WHERE age > (SELECT AVG(age) FROM t WHERE region = 'R1');
+-- same
+SELECT COUNT(*) AS n FROM t WHERE region IN (SELECT region FROM t GROUP BY region HAVING COUNT(*) > 500);
+-- same
+SELECT COUNT(*) AS n FROM t WHERE region NOT IN (SELECT region FROM t WHERE region IS NOT NULL GROUP BY region HAVING COUNT(*) > 950);
+-- same
+SELECT COUNT(*) AS n FROM t JOIN (SELECT region, AVG(age) AS m FROM t GROUP BY region) AS x ON t.region = x.region WHERE t.age > x.m;
+-- same
+SELECT region, COUNT(*) * 1.0 / (SELECT COUNT(*) FROM t) AS share FROM t GROUP BY region;
+-- same
+SELECT (SELECT COUNT(*) FROM o) - (SELECT COUNT(*) FROM t) AS z;
+-- same
+SELECT AVG(k) AS k, COUNT(k) FROM (SELECT uid, (SELECT SUM(amt) FROM o WHERE o.uid = t.uid) AS k FROM t) AS x;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE (SELECT COUNT(*) + 1 FROM o WHERE o.uid = t.uid) = 1 OR (SELECT COALESCE(MAX(amt), -1) FROM o WHERE o.uid = t.uid) = -1;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE age NOT IN (SELECT amt FROM o WHERE o.uid = t.uid);
+-- same
+SELECT COUNT(*) AS n, COUNT(uid) AS m FROM (SELECT DISTINCT o.uid FROM t LEFT JOIN o ON t.uid = o.uid WHERE o.uid IS NOT NULL) AS x;
+-- same
+SELECT COUNT(*) AS n FROM t LEFT JOIN o ON t.uid = o.uid LEFT JOIN t AS u ON o.uid = u.uid;
+
 -- Public tables ----------------------------------------------------------------------------------------------------
 
 -- same
@@ -348,3 +371,5 @@ SELECT region, foo + 1 AS foo FROM t GROUP BY region;
 SELECT COUNT(*) AS n FROM t WHERE ROUND(income) > 30 AND ROUND(price, 1) > 30;
 -- fault: a decimal sum is a double afterwards, and prints as one
 SELECT CAST(SUM(price) AS VARCHAR) AS s FROM t;
+-- fault: the offset of a timestamp is applied, where plain DuckDB drops it
+SELECT COUNT(*) AS n FROM t WHERE ts > '2020-06-01 00:00:00+02';

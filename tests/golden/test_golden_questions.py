@@ -1,4 +1,5 @@
-"""Questions written down by hand, with what must happen to each: `questions.sql` and `acceptance.tsv` beside this file."""
+"""Questions written down by hand, with what must happen to each: `questions.sql` and `acceptance.tsv` beside this
+file."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
+from dither.errors import EngineError, QueryRefused
 from support.clinic import clinic
 from support.exactly import assert_same, exact_answer, plain_answer
 from support.worlds import World, catalog_text
-
-from dither.errors import EngineError, QueryRefused
 
 HERE = Path(__file__).parent
 
@@ -124,11 +125,16 @@ def acceptance() -> list[object]:
 def register() -> Iterator[World]:
     world = World(
         ACCEPTANCE,
-        {"t": "uid BIGINT, region VARCHAR, age INTEGER, income DOUBLE, d DATE", "o": "uid BIGINT, amt DOUBLE", "d": "region VARCHAR, label VARCHAR"},
-    )  # fmt: skip
+        {
+            "t": "uid BIGINT, region VARCHAR, age INTEGER, income DOUBLE, d DATE",
+            "o": "uid BIGINT, amt DOUBLE",
+            "d": "region VARCHAR, label VARCHAR",
+        },
+    )
     world.fill(
         "t",
-        "SELECT (i * 7919) % 2000, 'R' || CAST(FLOOR(SQRT(i * 31 % 100)) AS INTEGER), 18 + (i * 37) % 70, (i * 97 % 100000) + 0.5, "
+        "SELECT (i * 7919) % 2000, 'R' || CAST(FLOOR(SQRT(i * 31 % 100)) AS INTEGER), 18 + (i * 37) % 70, "
+        "(i * 97 % 100000) + 0.5, "
         "DATE '2020-01-01' + CAST(i * 13 % 366 AS INTEGER) FROM range(20000) AS x(i)",
     )
     world.fill("o", "SELECT (i * 31) % 2000, (i * 17 % 1000) + 0.25 FROM range(6000) AS x(i)")

@@ -1,18 +1,22 @@
-"""The worst fault is to accept a question and answer another: without noise, every accepted question equals plain DuckDB.
+"""The worst fault is to accept a question and answer another: without noise, every accepted question equals plain
+DuckDB.
 
-Questions are drawn from the supported grammar by hypothesis; hand-written ones are in tests/golden. The data holds every
-public group, no value leaves its bounds, and no unit has more rows than are kept: then nothing may differ but groups
-without rows, which are public and appear with zeros.
+Questions are drawn from the supported grammar by hypothesis; hand-written ones are in tests/golden. The data holds
+every public group, no value leaves its bounds, and no unit has more rows than are kept: then nothing may differ but
+groups without rows, which are public and appear with zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest import mock
 
 import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from dither.errors import QueryRefused
 from support.clinic import clinic
 from support.exactly import assert_same, exact_answer, plain_answer
 from support.worlds import World
@@ -108,46 +112,80 @@ T_COLUMNS = ", ".join(f"t.{name}" for name in COLUMNS.split(", "))
 rows = st.one_of(
     st.just("t"),
     st.builds("(SELECT * FROM t{}) AS q".format, wheres),
-    st.builds("(SELECT {} FROM t JOIN o ON t.uid = o.uid AND ({})) AS q".format, st.just(T_COLUMNS), one_of("TRUE", "amt > age")),
-    st.builds("(SELECT {} FROM t {} JOIN o USING (uid)) AS q".format, st.just(COLUMNS), one_of("", "LEFT", "RIGHT", "SEMI", "ANTI")),
+    st.builds(
+        "(SELECT {} FROM t JOIN o ON t.uid = o.uid AND ({})) AS q".format,
+        st.just(T_COLUMNS),
+        one_of("TRUE", "amt > age"),
+    ),
+    st.builds(
+        "(SELECT {} FROM t {} JOIN o USING (uid)) AS q".format,
+        st.just(COLUMNS),
+        one_of("", "LEFT", "RIGHT", "SEMI", "ANTI"),
+    ),
     st.builds("(SELECT {} FROM t, o WHERE o.uid = t.uid AND kind = 'a') AS q".format, st.just(T_COLUMNS)),
-    st.builds("(SELECT {} FROM t {} JOIN dim ON t.region = dim.region) AS q".format, st.just(T_COLUMNS), one_of("", "LEFT")),
+    st.builds(
+        "(SELECT {} FROM t {} JOIN dim ON t.region = dim.region) AS q".format, st.just(T_COLUMNS), one_of("", "LEFT")
+    ),
     st.builds("(SELECT DISTINCT {} FROM t{}) AS q".format, st.just(COLUMNS), wheres),
-    st.builds("(SELECT {0} FROM t UNION {1} SELECT {0} FROM t{2}) AS q".format, st.just(COLUMNS), one_of("", "ALL"), wheres),
-    st.builds("(SELECT {0} FROM t {1} SELECT {0} FROM t{2}) AS q".format, st.just(COLUMNS), one_of("EXCEPT", "INTERSECT"), wheres),
-    st.builds("(SELECT * FROM t WHERE uid {}IN (SELECT uid FROM o WHERE amt > {})) AS q".format, one_of("", "NOT "), small),
+    st.builds(
+        "(SELECT {0} FROM t UNION {1} SELECT {0} FROM t{2}) AS q".format, st.just(COLUMNS), one_of("", "ALL"), wheres
+    ),
+    st.builds(
+        "(SELECT {0} FROM t {1} SELECT {0} FROM t{2}) AS q".format,
+        st.just(COLUMNS),
+        one_of("EXCEPT", "INTERSECT"),
+        wheres,
+    ),
+    st.builds(
+        "(SELECT * FROM t WHERE uid {}IN (SELECT uid FROM o WHERE amt > {})) AS q".format, one_of("", "NOT "), small
+    ),
     st.builds(
         "(SELECT * FROM t WHERE {}EXISTS (SELECT 1 FROM o WHERE o.uid = t.uid AND amt {} age)) AS q".format,
-        one_of("", "NOT "), comparisons,
+        one_of("", "NOT "),
+        comparisons,
     ),
-    st.builds("(SELECT * FROM t WHERE region {}IN (SELECT region FROM dim WHERE n > 2)) AS q".format, one_of("", "NOT ")),
-    st.builds("(SELECT * FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY uid ORDER BY ts) <= {}) AS q".format, st.integers(1, 4)),
+    st.builds(
+        "(SELECT * FROM t WHERE region {}IN (SELECT region FROM dim WHERE n > 2)) AS q".format, one_of("", "NOT ")
+    ),
+    st.builds(
+        "(SELECT * FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY uid ORDER BY ts) <= {}) AS q".format,
+        st.integers(1, 4),
+    ),
     st.builds(
         "(SELECT uid, region, flag, {} OVER (PARTITION BY uid ORDER BY ts) AS age, income, d FROM t) AS q".format,
         one_of("LAG(age)", "SUM(age)", "COUNT(*)", "RANK()", "MAX(age)", "NTILE(3)"),
     ),
     st.builds(
-        "(SELECT uid, MIN(region) AS region, {} AS flag, {} AS age, {} AS income, MAX(d) AS d FROM t{} GROUP BY uid) AS q".format,
-        one_of("BOOL_OR(flag)", "BOOL_AND(flag)"), one_of("COUNT(*)", "MAX(age)", "SUM(age)", "COUNT(DISTINCT note)"),
-        one_of("SUM(income)", "AVG(income)", "MIN(income)", "AVG(age)"), wheres,
+        "(SELECT uid, MIN(region) AS region, {} AS flag, {} AS age, {} AS income, MAX(d) AS d FROM t{} "
+        "GROUP BY uid) AS q".format,
+        one_of("BOOL_OR(flag)", "BOOL_AND(flag)"),
+        one_of("COUNT(*)", "MAX(age)", "SUM(age)", "COUNT(DISTINCT note)"),
+        one_of("SUM(income)", "AVG(income)", "MIN(income)", "AVG(age)"),
+        wheres,
     ),
-    st.just("(SELECT uid, region, flag, MAX(age) AS age, SUM(income) AS income, MIN(d) AS d FROM t GROUP BY uid, region, flag "
-            "HAVING COUNT(*) > 1) AS q"),
-)  # fmt: skip
+    st.just(
+        "(SELECT uid, region, flag, MAX(age) AS age, SUM(income) AS income, MIN(d) AS d FROM t GROUP BY "
+        "uid, region, flag "
+        "HAVING COUNT(*) > 1) AS q"
+    ),
+)
 
 # Groups, aggregates, finish ----------------------------------------------------------------------------------------
 
 keys = one_of(
-    "region", "flag", "age", "FLOOR(age / 10)", "EXTRACT(MONTH FROM d)", "age % 3", "age > 25", "COALESCE(region, 'none')",
+    "region", "flag", "age", "FLOOR(age / 10)", "EXTRACT(MONTH FROM d)", "age % 3", "age > 25",
+    "COALESCE(region, 'none')",
     "CASE WHEN age < 22 THEN 'young' WHEN age < 27 THEN 'middle' END", "DATE_TRUNC('month', d)", "d", "flag IS NULL",
     "region = 'R1'", "NOT flag", "CAST(flag AS INTEGER)", "UPPER(region)",
 )  # fmt: skip
 aggregates = one_of(
     "COUNT(*)", "COUNT(age)", "COUNT(flag)", "SUM(age)", "SUM(income)", "AVG(age)", "AVG(income)", "SUM(age * 2 - 1)",
     "COUNT(*) FILTER (WHERE age > 22)", "SUM(income) FILTER (WHERE flag)", "AVG(age) FILTER (WHERE NOT flag)",
-    "VAR_POP(age)", "VAR_SAMP(income)", "STDDEV(age)", "STDDEV_POP(income)", "CORR(age, income)", "COVAR_POP(age, income)",
+    "VAR_POP(age)", "VAR_SAMP(income)", "STDDEV(age)", "STDDEV_POP(income)", "CORR(age, income)",
+    "COVAR_POP(age, income)",
     "COVAR_SAMP(income, age)", "COUNT_IF(flag)", "SUM(CASE WHEN flag THEN 1 ELSE 0 END)", "COUNT(DISTINCT age)",
-    "SUM(age) / COUNT(age)", "ROUND(AVG(income), 1)", "COUNT(*) * 100.0 / 7", "SUM(age) // 7", "-COUNT(*)", "COUNT(age) > 100",
+    "SUM(age) / COUNT(age)", "ROUND(AVG(income), 1)", "COUNT(*) * 100.0 / 7", "SUM(age) // 7", "-COUNT(*)",
+    "COUNT(age) > 100",
     "COALESCE(AVG(age), 0)", "CASE WHEN COUNT(*) > 50 THEN 'many' ELSE 'few' END", "SUM(age) % 5",
 )  # fmt: skip
 
@@ -155,7 +193,8 @@ aggregates = one_of(
 @st.composite
 def alone(draw: st.DrawFn) -> str:
     chosen = draw(st.lists(aggregates, min_size=1, max_size=3))
-    return f"SELECT {', '.join(f'{a} AS c{i}' for i, a in enumerate(chosen))}, COUNT(*) AS n FROM {draw(rows)}{draw(wheres_on_rows)}"
+    items = ", ".join(f"{aggregate} AS c{i}" for i, aggregate in enumerate(chosen))
+    return f"SELECT {items}, COUNT(*) AS n FROM {draw(rows)}{draw(wheres_on_rows)}"
 
 
 row_conditions = one_of(
@@ -166,8 +205,8 @@ wheres_on_rows = st.one_of(st.just(""), row_conditions.map(lambda c: f" WHERE {c
 
 @st.composite
 def grouped(draw: st.DrawFn) -> str:
-    """One to three keys by expression, alias, ordinal or ALL; groups without rows are dropped by HAVING, so that what is
-    done with the groups means the same here and there."""
+    """One to three keys by expression, alias, ordinal or ALL; groups without rows are dropped by HAVING, so that what
+    is done with the groups means the same here and there."""
     chosen = draw(st.lists(keys, min_size=1, max_size=3, unique=True))
     items = [f"{key} AS g{i}" for i, key in enumerate(chosen)]
     items += [f"{a} AS c{i}" for i, a in enumerate(draw(st.lists(aggregates, min_size=1, max_size=2)))]
@@ -275,6 +314,25 @@ def test_grouping_sets_equal_plain_duckdb(world: World, plain: duckdb.DuckDBPyCo
 @given(sql=over_noisy())
 def test_sql_over_noisy_tables_equals_plain_duckdb(world: World, plain: duckdb.DuckDBPyConnection, sql: str) -> None:
     check(world, plain, sql)
+
+
+@pytest.mark.xfail(strict=True, reason="a noisy table of more than 100,000 groups is cut without a word")
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM t JOIN (SELECT age, COUNT(*) AS n FROM t GROUP BY age) AS x ON t.age = x.age",
+        "SELECT COUNT(*) FROM t WHERE age IN (SELECT age FROM t GROUP BY age HAVING COUNT(*) > 0)",
+    ],
+)
+def test_a_large_noisy_table_below_rows_is_whole_or_refused(
+    world: World, plain: duckdb.DuckDBPyConnection, sql: str
+) -> None:
+    with mock.patch("dither.plan.phases.LARGEST_GIVEN", 3):
+        try:
+            rows = exact_answer(world.session, sql).rows()
+        except QueryRefused:
+            return
+    assert_same(rows, plain_answer(plain, sql), sql)
 
 
 @pytest.mark.long

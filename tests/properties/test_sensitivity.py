@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pytest
-from support.cases import DDL, RELATIONS, UNITS, Rows, catalog, heavy_rows, public_rows, random_rows, without
-from support.worlds import World, catalog_text
 
 from dither.errors import QueryRefused
 from dither.plan.nodes import Vector
 from dither.plan.price import PricedMeasure
+from dither.secret import open_secret
 from dither.sql.types import Kind
+from support.cases import DDL, RELATIONS, Rows, catalog, heavy_rows, public_rows, random_rows, without
+from support.exactly import exact_answer
+from support.worlds import World, catalog_text
 
 AGGREGATES = {
     "rows": "COUNT(*)",
@@ -145,6 +147,33 @@ def test_no_replaced_unit_moves_any_vector_by_more_than_is_priced(relation: str,
     world.close()
 
 
+@pytest.mark.parametrize("relation", ["scan", "self join", "distinct", "row number", "public cross join", "union all"])
+def test_no_unit_moves_more_cells_of_a_quantiles_histogram_than_its_rows(world: World, relation: str) -> None:
+    sql = f"SELECT region AS r, MEDIAN(x), MIN(k), MAX(p) FROM ({RELATIONS[relation]}) AS q GROUP BY region"
+    (measure,) = world.priced(sql).measures
+
+    def cells(t: Rows, o: Rows) -> list[dict[tuple[object, ...], int]]:
+        world.load("t", t)
+        world.load("o", o)
+        (table,) = open_secret(world.engine.measure([measure.measure]))
+        found = []
+        for histogram in table.histograms.values():
+            keys = zip(*(keys.tolist() for keys in histogram.keys.values()), histogram.cells.tolist(), strict=True)
+            found.append(dict(zip(keys, histogram.counts.tolist(), strict=True)))
+        return found
+
+    farthest = 0
+    for t, o in [*heavy_rows(), *(random_rows(seed) for seed in range(3))]:
+        whole = cells(t, o)
+        assert len(whole) == 3
+        for unit in (1, 2):
+            for left, right in zip(whole, cells(without(t, unit), without(o, unit)), strict=True):
+                moved = sum(abs(left.get(key, 0) - right.get(key, 0)) for key in left.keys() | right.keys())
+                assert moved <= measure.measure.tau
+                farthest = max(farthest, moved)
+    assert farthest == measure.measure.tau
+
+
 # One column, nasty keys ------------------------------------------------------------------------------------------
 
 
@@ -172,10 +201,14 @@ def small(column: str, engine_type: str) -> World:
     return World(catalog_text(ONE_TABLE % column), {"t": f"uid BIGINT, v {engine_type}"})
 
 
-COLLAPSE = pytest.mark.xfail(strict=True, reason="keys come out of the engine as doubles, and equal ones overwrite counts")
+COLLAPSE = pytest.mark.xfail(
+    strict=True, reason="keys come out of the engine as doubles, and equal ones overwrite counts"
+)
 
 
-@pytest.mark.parametrize("base", [pytest.param(10**20, marks=COLLAPSE), pytest.param(2**63 - 108, marks=COLLAPSE), 2**62])
+@pytest.mark.parametrize(
+    "base", [pytest.param(10**20, marks=COLLAPSE), pytest.param(2**63 - 108, marks=COLLAPSE), 2**62]
+)
 def test_integer_keys_beyond_53_bits_stay_apart(base: int) -> None:
     """Keys that NumPy would hold as the same double must not overwrite each other's counts."""
     world = small('{ type = "integer", bounds = [0, 300] }', "INTEGER")
@@ -199,6 +232,20 @@ def test_decimal_keys_beyond_the_digits_of_a_double_stay_apart() -> None:
     own: Rows = [(1, Decimal("0.10000000000000000001"))]
     moved, priced = moved_by_one_row(world, "SELECT v, COUNT(*) FROM t GROUP BY v", crowd, own)
     assert moved <= priced
+
+
+def test_a_noisy_table_with_decimal_keys_multiplies_no_row() -> None:
+    """Joined on all its groups it has one row per group; two decimal groups must not become one double."""
+    from decimal import Decimal
+
+    world = small('{ type = "decimal", scale = 20, values = [0.1, 0.10000000000000000001] }', "DECIMAL(38, 20)")
+    world.load("t", [(1, Decimal("0.1"))] * 2)
+    sql = "SELECT COUNT(*) FROM t JOIN (SELECT v, COUNT(*) AS n FROM t GROUP BY v) AS x ON t.v = x.v"
+    try:
+        (measure,) = world.session.plan(sql).measures
+    except QueryRefused:
+        return
+    assert exact_answer(world.session, sql).scalar() <= measure.tau
 
 
 @pytest.mark.xfail(strict=True, reason="the range of a date's year is cut to 1..9999, its values are not")

@@ -10,13 +10,25 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 from support.worlds import catalog_text
 
-__all__ = ["DDL", "RELATIONS", "TAU", "UNITS", "catalog", "heavy_rows", "public_rows", "random_rows", "without"]
+__all__ = [
+    "DDL",
+    "RELATIONS",
+    "TAU",
+    "UNITS",
+    "catalog",
+    "composed",
+    "heavy_rows",
+    "public_rows",
+    "random_rows",
+    "without",
+]
 
 TAU = 2
 UNITS = (1, 2, 3, 4)
@@ -84,9 +96,11 @@ RELATIONS = {
     "public in": "SELECT * FROM t WHERE region IN (SELECT region FROM dim)",
     "public not in": "SELECT * FROM t WHERE region NOT IN (SELECT region FROM dim WHERE region > 'a')",
     "distinct": f"SELECT DISTINCT {_COLUMNS} FROM t",
-    "unit aggregate": "SELECT uid, MIN(region) AS region, SUM(x) AS x, MAX(k) AS k, MIN(p) AS p, BOOL_OR(flag) AS flag, "
+    "unit aggregate": "SELECT uid, MIN(region) AS region, SUM(x) AS x, MAX(k) AS k, MIN(p) AS p, "
+    "BOOL_OR(flag) AS flag, "
     "MAX(d) AS d FROM t GROUP BY uid",
-    "unit aggregate of counts": "SELECT uid, 'a' AS region, AVG(x) AS x, COUNT(*) AS k, SUM(p) AS p, BOOL_AND(flag) AS flag, "
+    "unit aggregate of counts": "SELECT uid, 'a' AS region, AVG(x) AS x, COUNT(*) AS k, SUM(p) AS p, "
+    "BOOL_AND(flag) AS flag, "
     "MIN(d) AS d FROM t GROUP BY uid HAVING COUNT(*) > 0",
     "unit aggregate with a key": "SELECT uid, region, MIN(x) AS x, SUM(k) AS k, MAX(p) AS p, BOOL_OR(flag) AS flag, "
     "MIN(d) AS d FROM t GROUP BY uid, region",
@@ -99,9 +113,24 @@ RELATIONS = {
     "union": f"SELECT {_COLUMNS} FROM t UNION SELECT uid, region, x, k, p, NOT flag, d FROM t",
     "except": f"SELECT {_COLUMNS} FROM t EXCEPT SELECT {_COLUMNS} FROM t WHERE k > 0",
     "intersect": f"SELECT {_COLUMNS} FROM t INTERSECT SELECT {_COLUMNS} FROM t WHERE k > 0",
-    "aggregate of a join": "SELECT t.uid, t.region, MAX(t.x) AS x, SUM(o.amt) AS k, MIN(t.p) AS p, BOOL_OR(t.flag) AS flag, "
+    "aggregate of a join": "SELECT t.uid, t.region, MAX(t.x) AS x, SUM(o.amt) AS k, MIN(t.p) AS p, "
+    "BOOL_OR(t.flag) AS flag, "
     "MIN(t.d) AS d FROM t JOIN o ON t.uid = o.uid GROUP BY t.uid, t.region",
 }
+
+RELATIONS |= {
+    "scalar count": "SELECT uid, region, x, (SELECT COUNT(*) FROM o WHERE o.uid = t.uid) AS k, p, flag, d FROM t",
+    "scalar maximum": "SELECT uid, region, x, (SELECT MAX(amt) FROM o WHERE o.uid = t.uid) AS k, p, flag, d FROM t",
+    "scalar condition": "SELECT * FROM t WHERE k >= (SELECT MIN(amt) FROM o WHERE o.uid = t.uid)",
+}
+
+
+def composed(outer: str, inner: str) -> str:
+    """The outer relation with the inner one wherever it reads t."""
+    below = f"({RELATIONS[inner]})"
+    text = re.sub(r"(FROM|JOIN|,) t\b(?!\.)(?! (a|b)\b)(?! AS)", rf"\1 {below} AS t", RELATIONS[outer])
+    return re.sub(r"(FROM|JOIN) t (a|b)\b", rf"\1 {below} AS \2", text)
+
 
 _NAN, _INF = float("nan"), float("inf")
 _POOL: dict[str, list[Any]] = {

@@ -1,7 +1,7 @@
 """Answers without noise, plain DuckDB's answers, and what it means that they agree.
 
-Flow: `exact_answer` runs the whole path of `ask` with noise replaced by nothing and thresholds by 1; `plain_answer` asks
-an ordinary DuckDB the same text; `assert_same` compares them as bags of rows.
+Flow: `exact_answer` runs the whole path of `ask` with noise replaced by nothing and thresholds by 1; `plain_answer`
+asks an ordinary DuckDB the same text; `assert_same` compares them as bags of rows.
 The one difference that is allowed: public groups without rows appear in ours, with zero counts and sums.
 """
 
@@ -30,8 +30,8 @@ Row = tuple[Any, ...]
 
 @contextmanager
 def noise_off() -> Iterator[None]:
-    """Every draw is zero, and a private group appears as soon as it has one row. Quantiles are still chosen, at whatever
-    the offer buys."""
+    """Every draw is zero, and a private group appears as soon as it has one row. Quantiles are still chosen, at
+    whatever the offer buys."""
 
     def at_once(priced: PricedPlan) -> PricedPlan:
         measures = tuple(replace(m, threshold=1) for m in priced.measures)
@@ -76,7 +76,9 @@ def difference(ours: Sequence[Row], plain: Sequence[Row], *, tolerance: float = 
     return None
 
 
-def _unmatched(rows: Sequence[Row], places: dict[Row, list[Row]], tolerance: float, *, nothing: int | None) -> list[Row]:
+def _unmatched(
+    rows: Sequence[Row], places: dict[Row, list[Row]], tolerance: float, *, nothing: int | None
+) -> list[Row]:
     """Plain rows without a partner; partners are taken out of `places`."""
     left = []
     for row in rows:

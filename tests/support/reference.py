@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from support.worlds import World
-
 from dither.engines import emit
 from dither.plan import nodes
+from support.worlds import World
 
 __all__ = ["kept_rows", "ranked_rows"]
 

@@ -5,8 +5,8 @@ against the density of r and returns an enclosure for `exact`.
 Relies on: NumPy's Gauss-Legendre nodes.  Proof: docs/proofs/audit/quadrature.md
 
 Between breakpoints every factor is a sum of exponentials in r with rates at most `rate`, so with 12 nodes on panels of
-width 1/rate the rule is off by less than 1e-37 times 2^k; what remains is rounding, for which 1e-11 of the value is
-allowed (all terms are positive), and the tails beyond 60 scales.
+width 1/rate the rule is off by less than 1e-37 times 2^k. What remains is the tails beyond 60 scales, and rounding: all
+terms are positive, so it is at most a few units in the last place for each factor and node.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Values = NDArray[np.float64]
 
 _NODES = 12
 _REACH_SCALES = 60.0
-_ROUNDING = 1e-11
+_UNIT = 2.0**-52
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ def integrals(
     values = integrand(nodes) @ (weights * law.density(nodes))
     rule = _rule_error() * 2.0**factors * math.e
     tails = 2 * math.exp(-_REACH_SCALES)
-    return [_enclosure(float(value), rule + tails) for value in values]
+    rounding = (len(nodes) + 8 * (factors + 2)) * _UNIT
+    return [_enclosure(float(value), rule + tails, rounding) for value in values]
 
 
 def _panels(law: Law, breakpoints: Sequence[float], rate: float) -> tuple[Values, Values]:
@@ -113,6 +114,6 @@ def _rule_error() -> float:
     return math.factorial(n) ** 4 / ((2 * n + 1) * math.factorial(2 * n) ** 3)
 
 
-def _enclosure(value: float, absolute: float) -> Bounds:
-    slack = abs(value) * _ROUNDING + absolute
+def _enclosure(value: float, absolute: float, relative: float) -> Bounds:
+    slack = abs(value) * relative + absolute
     return Fraction(max(0.0, value - slack)), Fraction(min(1.0, value + slack))

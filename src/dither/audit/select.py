@@ -5,7 +5,7 @@ Relies on: `bounds`. Nothing here is a guarantee; it decides where the confirm d
 
 A candidate's promise is the bound that confirmation would give at rates p1_low and p2_high, one-sided 0.5 % bounds of
 the select counts: that fears both the luck of the best of many candidates and the price of a rare event. (At 2 % rare
-events win by luck: 92.5 % power instead of 97.5 % at 20,000 draws a side.)
+events win by luck: 92.5 % power instead of 97 % at 20,000 draws a side.)
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ _SCHEMES: Mapping[str, Operator] = MappingProxyType(
 
 def derivative(f: Function, x: Any, *, step: Any, scheme: Scheme = "central", order: int = 1) -> Any:
     """Estimate of f^(order)(x): the difference of that order over step^order, with error O(step^accuracy(scheme)).
-    order: >= 1.  Exact for polynomials of degree < order + accuracy."""
+    order: >= 1.  Exact for polynomials of degree < order + accuracy.
+    Proof: docs/proofs/differences/accuracy.md"""
     n = whole_number(order, "order", least=1)
     if not step > 0:
         raise InvalidParameter("step", expected="a number above 0", found=step)

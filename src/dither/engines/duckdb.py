@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
-from dither.catalog.schema import SchemaColumn, SchemaTable
+from dither.catalog.schema import SchemaColumn, SchemaTable, column_type
 from dither.engines import emit, sources
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.private_folder import private_folder
-from dither.errors import EngineError, EngineUnavailable, GuaranteeError, InvalidParameter
+from dither.errors import EngineError, EngineMismatch, EngineUnavailable, GuaranteeError, InvalidParameter
 from dither.plan import nodes
 from dither.secret import Secret
 from dither.sql.embedded import Columns
@@ -55,6 +55,7 @@ class DuckDBEngine:
         self._public_version: str | None = None
         self._connection = self._connect()
         self._schema = self._read_schema()
+        self.check_references()
 
     # What planning sees ------------------------------------------------------------------------------------------
 
@@ -170,6 +171,26 @@ class DuckDBEngine:
             result.append(SchemaTable(table.source_name or table.name, columns))
         return result
 
+    def check_references(self) -> None:
+        """Both ends of a reference must be of one type: the engine would cast, and could fail on one person's row."""
+        for table in self._catalog.protected:
+            if not isinstance(table.unit, ReferenceUnit):
+                continue
+            ends = [(fold(table.name), table.unit.column), (fold(table.unit.table), table.unit.key)]
+            types = {
+                column_type(found.engine_type) for found in (self._find(*end) for end in ends) if found is not None
+            }
+            if len(types) > 1:
+                raise EngineMismatch(
+                    f"{table.name}.{table.unit.column} refers to {table.unit.table}.{table.unit.key}, "
+                    "but the two are of different types.",
+                    hint="Store both as the same type.",
+                )
+
+    def _find(self, table: str, column: str) -> SchemaColumn | None:
+        entry = next((entry for entry in self._schema if self._key_of(entry) == table), None)
+        return None if entry is None else entry.column(column)
+
     def _key_of(self, entry: SchemaTable) -> str:
         for key, table in self._catalog.tables.items():
             if (table.source_name or table.name) == entry.name:
@@ -218,7 +239,10 @@ class DuckDBEngine:
             if fold(c.name) == fold(column)
         )
         name = f"{alias}.{quote_name(found.name)}"
-        return f"({name} COLLATE C)" if found.engine_type.startswith("VARCHAR") else name
+        if column_type(found.engine_type) == "text":
+            plain = found.engine_type.startswith("VARCHAR")
+            return f"({name} COLLATE C)" if plain else f"CAST({name} AS VARCHAR)"
+        return name
 
     def _salt(self, table: str) -> int:
         digest = hashlib.sha256(f"{self._catalog.name}\0{table}".encode()).digest()

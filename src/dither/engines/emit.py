@@ -196,7 +196,16 @@ def _grouping_expr(expr: Expr) -> Expr:
 
 
 def _groups_raw(expr: Expr) -> bool:
-    return expr.op == "read" and expr.type.kind in (Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.BOOLEAN)
+    if expr.op != "read" or expr.type.kind not in (Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.BOOLEAN):
+        return False
+    # Enumerated and other types that are read as text are compared as text, not as they are stored.
+    return expr.type.kind is not Kind.TEXT or engine_type_of(expr).startswith("VARCHAR")
+
+
+def engine_type_of(read: Expr) -> str:
+    """The stored type of a read column, as the engine prints it."""
+    assert isinstance(read.payload, tuple)
+    return str(read.payload[1])
 
 
 def _key_text(expr: Expr) -> str:
@@ -211,7 +220,7 @@ def _final_key(expr: Expr, position: int) -> str:
     stored = quote_name(f"r{position}")
     if not _groups_raw(expr):
         return stored
-    return print_expr(expr).replace(quote_name(str(expr.args[0].payload)), stored)
+    return print_expr(replace(expr, args=(replace(expr.args[0], payload=f"r{position}"),)))
 
 
 def _saturated(column: str) -> str:
@@ -281,6 +290,9 @@ def _integer_contribution(vector: Vector, expr: Expr) -> str:
         return f"CAST({shifted} + {base // step - vector.center} AS BIGINT)"
     if expr.op == "read" and expr.payload[0].bounds is not None:  # type: ignore[index,union-attr]
         raw = quote_name(str(expr.args[0].payload))
+        # In the stored type bounds may not fit, and an unsigned value less its centre would underflow.
+        if engine_type_of(expr) not in ("BIGINT", "HUGEINT", "UHUGEINT"):
+            raw = f"CAST({raw} AS {'HUGEINT' if engine_type_of(expr) == 'UBIGINT' else 'BIGINT'})"
         inside = raw if vector.center == 0 else f"{raw} - {vector.center}"
         return (
             f"CASE WHEN {raw} BETWEEN {expr.lo} AND {expr.hi} THEN {inside} "

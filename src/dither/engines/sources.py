@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -113,6 +114,8 @@ class Frame:
     def __init__(self, frame: Any) -> None:
         self.shown = "frame"
         self._frame = frame
+        # Two frames are never the same rows as far as anybody knows.
+        self._version = f"frame {uuid.uuid4()}"
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
         (key,) = tables
@@ -124,7 +127,7 @@ class Frame:
         return []
 
     def version(self) -> str:
-        return "frame"
+        return self._version
 
     def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
         return frozenset()

@@ -17,7 +17,7 @@ __all__ = [
     "accuracy",
     "advantage",
     "area",
-    "gaussian_accuracy",
+    "concentrated_accuracy",
     "isolation",
     "isolation_baseline",
     "one_of",
@@ -77,7 +77,7 @@ def one_of(candidates: int, epsilon: Amount) -> float:
 
 def isolation(rows: int, weight: float, epsilon: Amount, delta: Amount = 0) -> float:
     """P(a predicate of weight <= w isolates one of n independent rows) <= n (e^epsilon w + delta).
-    epsilon, delta: for exchanging one row. Says nothing near w = 1/n.  Source: Cohen, Nissim 2020, after Theorem 4.1."""
+    epsilon, delta: for exchanging one row. Says nothing near w = 1/n.  Source: Cohen, Nissim 2020."""
     exponent = float(epsilon)
     if exponent > _LARGEST:
         return 1.0
@@ -94,12 +94,13 @@ def replaced(epsilon: Fraction) -> Fraction:
     return 2 * epsilon
 
 
-def gaussian_accuracy(rho: Amount) -> float:
-    """P(right guess of a fair bit) <= Phi(mu/2), mu = sqrt(2 rho), after Gaussian noise alone at a cost of rho.
-    The discrete Gaussian has at most this trade-off up to terms below 1e-9 for sigma >= 2.
-    Source: Dong, Roth, Su 2022, section 2.3."""
-    mu = math.sqrt(2 * float(rho))
-    return _up(0.5 * math.erfc(-mu / (2 * math.sqrt(2))))
+def concentrated_accuracy(rho: Amount) -> float:
+    """P(right guess of a fair bit) <= (1 + V) / 2, V = min(sqrt(rho/2), sqrt(1 - e^-rho)), for a zCDP spend of rho.
+
+    The Kullback-Leibler divergence is at most rho; V bounds the total variation by Pinsker and by Bretagnolle-Huber.
+    Source: Bun, Steinke 2016, Definition 1.1; Canonne 2022, "A short note on an inequality between KL and TV"."""
+    cost = float(rho)
+    return _up((1 + min(math.sqrt(cost / 2), math.sqrt(-math.expm1(-cost)))) / 2)
 
 
 def _decay(epsilon: Amount) -> float:

@@ -1,6 +1,6 @@
 """One protocol for every attack: play many independent trials, count, and set the count beside the ledger's bound.
 
-    world (truth, hidden) ─▶ engine (fresh ledger) ─▶ adversary: questions, replies ─▶ guesses ─▶ count, interval, verdict
+    world (truth, hidden) ─▶ engine (fresh ledger) ─▶ adversary: questions, replies ─▶ guesses ─▶ verdict
 
 Flow: each attack of `attacks` builds worlds and guesses; here trials are run and judged. The adversary is handed the
 engine and what is publicly known, never the truth. Trials are disjoint public groups, a thousand to one question: one
@@ -36,6 +36,7 @@ __all__ = [
     "judge",
     "play",
     "score_threshold",
+    "setting_of",
     "spend_bound",
     "tuned_threshold",
     "valued",
@@ -134,18 +135,23 @@ def play(
             spend = spend.most(engine.spend())
             name = engine.name
     found = (bound_of or spend_bound)(spend) if spend.has_ledger else None
+    setting = setting_of(epsilon, spend)
     return counted(
-        attack.key, name, f"epsilon {float(epsilon):g}", "accuracy", hits, blocks * trials,
+        attack.key, name, setting, "accuracy", hits, blocks * trials,
         baseline=0.5, oracle=oracle, bound=found, spent=str(spend), questions=asked, refusals=refused,
         seconds=time.monotonic() - started, seed=seed, note=note, at=float(epsilon) if at is None else at,
     )  # fmt: skip
 
 
+def setting_of(epsilon: Fraction, spend: Spend) -> str:
+    return f"epsilon {float(epsilon):g}" if spend.has_ledger else "no prices"
+
+
 def spend_bound(spend: Spend) -> float:
     """The accuracy that a ledger's spend allows on a fair bit of one unit in or out.
-    Epsilons and rho add up: pure answers count with their zCDP price beside Gaussian ones, so the lesser bound holds."""
+    Where Gaussian noise was bought only rho bounds the whole."""
     if spend.rho is not None:
-        return bounds.gaussian_accuracy(spend.rho)
+        return bounds.concentrated_accuracy(spend.rho)
     return bounds.accuracy(spend.epsilon, spend.delta)
 
 

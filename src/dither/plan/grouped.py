@@ -16,9 +16,10 @@ from dither.plan.recipes import Aggregate, Recipe, compile_aggregates
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
 from dither.sql.expressions import Expr
+from dither.sql.functions.casts import is_wide
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name, sql_type
-from dither.sql.types import Kind
+from dither.sql.types import Kind, magnitude
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
@@ -61,6 +62,12 @@ def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
         expr = Binder(relation.scope, now=lowering.now).bind(Tree(key.data, key.text))
         if expr.type.kind in (Kind.INTERVAL, Kind.NULL):
             raise key.refuse("K-105", "This cannot be grouped by.")
+        if not _tells_apart(expr):
+            raise key.refuse(
+                "K-108",
+                "These numbers have more digits than a group can be told by.",
+                hint="Group by CAST(... AS VARCHAR), or by something coarser.",
+            )
         exprs.append(expr)
         names.append(finish.item_name(key))
     sets = tree.take("group_sets") or []
@@ -149,6 +156,8 @@ class _Grouped:
         self.binder = Binder(relation.scope, now=lowering.now)
         self.prefix = lowering.ids.measure()
         self.names: list[str] = []
+        self.following: set[str] = set()
+        """Aliases being looked into."""
 
     def replace(self, tree: Tree) -> Json | None:
         """A key, an aggregate or GROUPING() as a column of the noisy table; None for what is to be looked into."""
@@ -169,8 +178,9 @@ class _Grouped:
         """As `replace`, but in ORDER BY an alias or an ordinal comes first."""
         if tree.kind == "COLUMN_REF" and len(tree.data["column_names"]) == 1:
             name = str(tree.data["column_names"][0])
-            if any(item.alias == name for item in self.items):
-                return finish.column_named(name)
+            named = next((item.alias for item in self.items if item.alias.lower() == name.lower()), None)
+            if named is not None:
+                return finish.column_named(named)
         if (
             tree.kind == "COLUMN_REF"
             and self._key(tree) is None
@@ -184,8 +194,13 @@ class _Grouped:
         path = [str(part) for part in tree.data["column_names"]]
         if len(path) == 1:
             for item in self.items:
-                if item.alias.lower() == path[0].lower() and item.data is not tree.data:
-                    return finish.Rewriter(replace=self.replace).expr(Tree(item.data, item.text))
+                if item.alias.lower() == path[0].lower() and item.alias.lower() not in self.following:
+                    # An alias that names itself would be followed without end.
+                    self.following.add(item.alias.lower())
+                    try:
+                        return finish.Rewriter(replace=self.replace).expr(Tree(item.data, item.text))
+                    finally:
+                        self.following.discard(item.alias.lower())
         self.relation.scope.resolve(path, tree.span)
         raise tree.refuse(
             "N-104",
@@ -275,10 +290,7 @@ def aggregate_call(tree: Tree, binder: Binder) -> Aggregate:
     args = tuple(binder.bind(arg) for arg in tree.arguments())
     distinct = bool(tree.take("distinct"))
     condition = tree.child("filter")
-    filter = None if condition is None else binder.bind(condition)
-    if filter is not None and filter.type.kind is not Kind.BOOLEAN:
-        assert condition is not None
-        raise condition.refuse("F-120", f"FILTER needs a condition; found {filter.type}.")
+    filter = None if condition is None else binder.condition(condition, "FILTER")
     order = Tree(tree.take("order_bys"), tree.text)
     orders = order.take("orders") or []
     order.done()
@@ -317,6 +329,16 @@ def contains_aggregate(tree: Tree) -> bool:
             if item.get("class") != "SUBQUERY":
                 stack.extend(item.values())
     return False
+
+
+def _tells_apart(expr: Expr) -> bool:
+    """Do two different values stay different on their way out? Integers must fit 64 bits, decimals a double's digits."""
+    if expr.type.kind is Kind.INTEGER:
+        return not is_wide(expr)
+    if expr.type.kind is Kind.DECIMAL:
+        assert expr.lo is not None and expr.hi is not None
+        return magnitude(expr.lo, expr.hi) * 10**expr.type.scale < 2**53
+    return True
 
 
 def _resolve(lowering: Lowering, key: Tree, items: list[Tree], relation: Relation) -> Tree:

@@ -24,7 +24,7 @@ from dither.sql.expressions import Expr, columns_of, conjuncts
 from dither.sql.functions import casts, logic
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import Tree, parse
-from dither.sql.types import BOOLEAN, Kind, Type
+from dither.sql.types import BOOLEAN, Type
 
 __all__ = ["Lowering"]
 
@@ -184,7 +184,7 @@ class Lowering:
             if has_subquery(part):
                 waiting.append(part)
             else:
-                bound += conjuncts(Binder(scope, now=self.now).bind(part))
+                bound += conjuncts(Binder(scope, now=self.now).condition(part))
         joined, rest = relations[0], relations[1:]
         span = tree.need_child("from_table").span
         while rest:
@@ -222,8 +222,6 @@ class Lowering:
         if found is not None:
             return found
         bound, relation = subqueries.bind(self, relation, part, environment)
-        if bound.type.kind is not Kind.BOOLEAN:
-            raise part.refuse("F-120", f"WHERE needs a condition; found {bound.type}.")
         return separable.filter_rows(relation, bound)
 
     def _with_ctes(self, tree: Tree, environment: Environment) -> Environment:
@@ -356,7 +354,7 @@ class Lowering:
         if using:
             condition = self._using(a, b, using, tree)
         elif on is not None:
-            condition = Binder(Scope((*a.columns, *b.columns)), now=self.now).bind(on)
+            condition = Binder(Scope((*a.columns, *b.columns)), now=self.now).condition(on, "ON")
         else:
             raise tree.refuse("S-116", "This join has no condition.")
         if kind in ("semi", "anti"):

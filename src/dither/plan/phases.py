@@ -85,6 +85,11 @@ def as_rows(
     keys = frozenset(column.id for column, role in zip(columns, whole.roles, strict=True) if role == "key")
     node = nodes.Given(name, columns, types)
     size = _largest_size(lowering, name)
+    if size is not None and size > LARGEST_GIVEN:
+        raise tree.refuse(
+            "K-109",
+            f"An aggregated table of {size:,} groups is too large to be joined back; at most {LARGEST_GIVEN:,}.",
+        )
     return [
         Relation(node, named, protected=False, given=(keys if _all_keys(lowering, name, keys) else frozenset(), size))
     ]
@@ -116,7 +121,7 @@ def _bind(value: Any, results: Mapping[str, list[tuple[Any, ...]]]) -> Any:
             rows = results[str(payload)]
             return _as_literal(rows[0][0] if rows else None, type)
         case nodes.Given(phase, _, types, None):
-            rows = results[phase][:LARGEST_GIVEN]
+            rows = results[phase]
             plain = tuple(tuple(_clean(v, t) for v, t in zip(row, types, strict=True)) for row in rows)
             return replace(value, rows=plain)
         case tuple():

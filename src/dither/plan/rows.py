@@ -66,7 +66,7 @@ def select(lowering: Lowering, tree: Tree, relation: Relation) -> Relation:
         else:
             outputs.append((finish.item_name(item), binder.bind(item)))
     qualify = tree.child("qualify")
-    conditions = () if qualify is None else conjuncts(binder.bind(qualify))
+    conditions = () if qualify is None else conjuncts(binder.condition(qualify, "QUALIFY"))
     tree.done()
     for condition in conditions:
         binder.relation = separable.filter_rows(binder.relation, condition)

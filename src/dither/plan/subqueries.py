@@ -55,7 +55,7 @@ def bind(lowering: Lowering, relation: Relation, tree: Tree, environment: Enviro
         expr, current[0] = scalar(lowering, current[0], node, environment)
         return expr
 
-    expr = Binder(relation.scope, special=special, now=lowering.now).bind(tree)
+    expr = Binder(relation.scope, special=special, now=lowering.now).condition(tree)
     return expr, current[0]
 
 
@@ -198,7 +198,7 @@ def _split_where(
         if has_subquery(part):
             inner = lowering.condition(inner, part, environment, None)
             continue
-        expr = Binder(both, now=lowering.now).bind(part)
+        expr = Binder(both, now=lowering.now).condition(part)
         if not columns_of(expr) & (outer.ids() - inner.ids()):
             inner = separable.filter_rows(inner, expr)
         else:

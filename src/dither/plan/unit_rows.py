@@ -46,7 +46,7 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
     binder = Binder(relation.scope, special=special, now=lowering.now)
     items = [(finish.item_name(item), binder.bind(item)) for item in tree.children("select_list")]
     having_tree = tree.child("having")
-    having = None if having_tree is None else binder.bind(having_tree)
+    having = None if having_tree is None else binder.condition(having_tree, "HAVING")
     if tree.child("qualify") is not None:
         raise tree.refuse("S-156", "QUALIFY is not supported on rows grouped by the unit.", hint="Use a subquery.")
     tree.done()
@@ -123,7 +123,7 @@ class WindowBinder(Binder):
             )
         order = tuple(self._order(Tree(entry, tree.text), inner) for entry in tree.take("orders") or [])
         condition = tree.child("filter_expr")
-        filter = None if condition is None else inner.bind(condition)
+        filter = None if condition is None else inner.condition(condition, "FILTER")
         frame = _frame(tree)
         if tree.take("distinct") or tree.take("ignore_nulls") or tree.take("arg_orders"):
             raise tree.refuse(

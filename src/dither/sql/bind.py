@@ -16,7 +16,7 @@ from dither.sql.expressions import Expr, literal
 from dither.sql.functions import casts, logic
 from dither.sql.names import Scope
 from dither.sql.parse import Tree
-from dither.sql.types import NULL
+from dither.sql.types import NULL, Kind
 
 __all__ = ["AGGREGATES", "Binder", "call_of", "column_path", "literal_of"]
 
@@ -137,6 +137,13 @@ class Binder:
             case "FUNCTION":
                 return self._function(tree)
         raise self._unknown(tree)
+
+    def condition(self, tree: Tree, where: str = "WHERE") -> Expr:
+        """`bind`, of something that must be a condition: the engine would cast anything else, and could fail on a row."""
+        expr = self.bind(tree)
+        if expr.type.kind not in (Kind.BOOLEAN, Kind.NULL):
+            raise tree.refuse("F-120", f"{where} needs a condition; found {expr.type}.")
+        return expr
 
     def _column(self, tree: Tree) -> Expr:
         path = column_path(tree)

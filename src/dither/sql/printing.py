@@ -7,6 +7,7 @@ character of the question outside a quoted literal.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from dither.catalog.model import Column
 from dither.errors import GuaranteeError, QueryRefused
 from dither.sql.expressions import Expr
 from dither.sql.functions import TEMPLATES
-from dither.sql.types import Kind, Type, date_of, magnitude, timestamp_of
+from dither.sql.types import Kind, Type, magnitude
 
 __all__ = ["LARGEST_EXPRESSION", "print_expr", "quote_name", "quote_text", "sql_type"]
 
@@ -81,7 +82,20 @@ def _print(expr: Expr) -> str:
             return f"CASE {arms} ELSE {otherwise} END"
         case op:
             args = [print_expr(arg) for arg in expr.args]
-            return TEMPLATES[op].replace("{*}", ", ".join(args)).format(*args)
+            return fill(TEMPLATES[op], args)
+
+
+def fill(template: str, args: list[str]) -> str:
+    """The template with {0}, {1}, ... and {*} filled in, in one pass: what is put in is never looked at again, so
+    braces in a question's literals are only text."""
+
+    def part(match: re.Match[str]) -> str:
+        return ", ".join(args) if match[1] == "*" else args[int(match[1])]
+
+    return _PLACES.sub(part, template)
+
+
+_PLACES = re.compile(r"\{(\*|\d+)\}")
 
 
 def _digits(expr: Expr) -> int:
@@ -99,9 +113,9 @@ def _literal(expr: Expr) -> str:
         case bool():
             return "TRUE" if value else "FALSE"
         case int() if expr.type.kind is Kind.DATE:
-            return f"DATE '{date_of(value).isoformat()}'"
+            return f"(DATE '1970-01-01' + CAST({value} AS INTEGER))"
         case int() if expr.type.kind is Kind.TIMESTAMP:
-            return f"TIMESTAMP '{timestamp_of(value).isoformat(sep=' ')}'"
+            return f"make_timestamp(CAST({value} AS BIGINT))"
         case int():
             return f"CAST({value} AS {'BIGINT' if -(2**63) <= value < 2**63 else 'HUGEINT'})"
         case float():
@@ -139,7 +153,7 @@ def _read(expr: Expr) -> str:
     lo, hi = (_end(expr.type, end) for end in (expr.lo, expr.hi))
     match expr.type.kind:
         case Kind.DOUBLE if column.bounds is None:
-            return TEMPLATES["finite"].format(raw)
+            return fill(TEMPLATES["finite"], [raw])
         case Kind.DOUBLE:
             # NaN sorts above infinity: the last branch leaves it NULL.
             inside = f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN {raw} WHEN {raw} < {lo} THEN {lo}"

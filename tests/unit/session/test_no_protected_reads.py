@@ -1,4 +1,5 @@
-"""Planning, prices, explanations and refusals read no protected row: they run on an engine that fails when asked for one."""
+"""Planning, prices, explanations and refusals read no protected row: they run on an engine that fails when asked for
+one."""
 
 from __future__ import annotations
 
@@ -6,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from support.clinic import clinic
-from support.worlds import World, new_ledger
 
 from dither.catalog.check import check
 from dither.catalog.schema import SchemaTable
@@ -15,6 +14,8 @@ from dither.errors import BudgetExceeded, InvalidParameter, PolicyRefused, Query
 from dither.plan import nodes
 from dither.session.session import Session
 from dither.sql.embedded import Columns
+from support.clinic import clinic
+from support.worlds import World, new_ledger
 
 
 class Untouchable(AssertionError):
@@ -53,7 +54,8 @@ def guarded(world: World) -> Session:
 
 ACCEPTED = (
     "SELECT COUNT(*) FROM t",
-    "SELECT region, AVG(age), STDDEV(income) FROM t WHERE age > 20 GROUP BY region HAVING COUNT(*) > 5 ORDER BY 2 LIMIT 3",
+    "SELECT region, AVG(age), STDDEV(income) FROM t WHERE age > 20 GROUP BY region HAVING COUNT(*) > 5 "
+    "ORDER BY 2 LIMIT 3",
     "SELECT note, COUNT(*) FROM t GROUP BY note",
     "SELECT kind, COUNT(*) FROM t JOIN o ON t.uid = o.uid GROUP BY kind",
     "SELECT label, COUNT(*) FROM t JOIN dim ON t.region = dim.region GROUP BY label",

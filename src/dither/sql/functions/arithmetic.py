@@ -50,7 +50,7 @@ ABSOLUTE = template("abs", "abs({0})")
 FLOOR = template("floor", "floor({0})")
 CEIL = template("ceil", "ceil({0})")
 TRUNC = template("trunc", "trunc({0})")
-ROUND = template("round", "round({0}, {1})")
+ROUND = template("round", "round({0}, CAST({1} AS INTEGER))")
 SIGN = template("sign", "CAST(sign({0}) AS BIGINT)")
 SQRT = template("sqrt", "sqrt({0})")
 LN = template("ln", "ln({0})")
@@ -65,6 +65,8 @@ FINITE = template(
 )
 GREATEST = template("greatest", "greatest({*})")
 LEAST = template("least", "least({*})")
+FARTHEST_DAY = 4_000_000
+"""Days from 1970 that a computed date may reach: far inside what timestamps hold."""
 ADD_DAYS = template("add_days", "({0} + CAST({1} AS INTEGER))")
 
 
@@ -125,7 +127,7 @@ def integer_divide(call: Call) -> Expr:
     _need_numbers(call)
     if common_type(call, call.args).kind is not Kind.INTEGER:
         return divide(call)
-    left, right = unify(call, call.args)
+    left, right = _roomy(*unify(call, call.args))
     size = max(abs(int(end)) for end in _ends(left))
     result = Expr(INTEGER_DIVIDE, INTEGER, (left, right), nullable=True, lo=-size, hi=size)
     return _at_own_width(result, left)
@@ -137,11 +139,13 @@ def modulo(call: Call) -> Expr:
     call.need_count(2)
     _need_numbers(call)
     left, right = unify(call, call.args)
+    if left.type.kind is Kind.INTEGER:
+        left, right = _roomy(left, right)
     size = magnitude(*_ends(right))
     least = 0 * size if _ends(left)[0] >= 0 else -size
     result = Expr(MODULO, left.type, (left, right), nullable=True, lo=least, hi=size)
     if left.type.kind is Kind.INTEGER:
-        return _at_own_width(result, left)
+        return narrow(result) if left.op == "to_hugeint" and not is_wide(result) else _at_own_width(result, left)
     return finite(result) if left.type.kind is Kind.DOUBLE else result
 
 
@@ -353,6 +357,8 @@ def _shift_date(call: Call, date: Expr, days: Expr, direction: int) -> Expr:
     op = ADD_DAYS
     amount = days if direction > 0 else Expr(NEGATE, INTEGER, (days,), nullable=days.nullable, lo=-hi, hi=-lo)
     shift = (lo, hi) if direction > 0 else (-hi, -lo)
+    if magnitude(first + shift[0], last + shift[1]) > FARTHEST_DAY:
+        raise call.refuse("F-142", "This moves a date by more than ten thousand years.")
     nullable = date.nullable or days.nullable
     return Expr(op, DATE, (date, amount), nullable=nullable, lo=first + shift[0], hi=last + shift[1])
 
@@ -389,6 +395,13 @@ def _of_double(call: Call, op: str, compute: Callable[[float], float], *, least:
     result = Expr(op, DOUBLE, (value,), nullable=value.nullable, lo=low, hi=max(low, high))
     # Outside its domain DuckDB gives NaN or an infinity, never an error.
     return finite(result) if lo < least else _finite_where_needed(result)
+
+
+def _roomy(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """Both in HUGEINT where the least BIGINT could meet -1: that one quotient does not fit its type."""
+    if is_wide(left) or left.lo != -(2**63):
+        return left, right
+    return widen(left), widen(right)
 
 
 def _need_numbers(call: Call) -> None:

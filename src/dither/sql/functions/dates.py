@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dither.sql.expressions import Expr
 from dither.sql.functions.casts import as_type
 from dither.sql.functions.registry import Call, builder, template
@@ -92,7 +94,10 @@ def _part(call: Call, field: str, index: int) -> Expr:
     moment = call.need_kind(index, Kind.DATE, Kind.TIMESTAMP)
     lo, hi = FIELDS[field]
     if field in ("year", "decade", "century"):
-        first, last = (_year(moment, end) for end in _days(moment))
+        ends = _days(moment)
+        first, last = _year(ends[0], -1), _year(ends[1], 1)
+        if DATE_RANGE[0] <= ends[0] and ends[1] <= DATE_RANGE[1]:
+            first, last = date_of(ends[0]).year, date_of(ends[1]).year
         divisor, round_up = {"year": (1, 0), "decade": (10, 0), "century": (100, 99)}[field]
         lo, hi = (first + round_up) // divisor, (last + round_up) // divisor
     return Expr(PARTS[field], INTEGER, (moment,), nullable=moment.nullable, lo=lo, hi=hi)
@@ -105,6 +110,6 @@ def _days(moment: Expr) -> tuple[int, int]:
     return int(moment.lo // 86_400_000_000), int(moment.hi // 86_400_000_000)
 
 
-def _year(moment: Expr, days: int) -> int:
-    """The year of a day, bounded by what Python's calendar holds."""
-    return date_of(min(max(days, DATE_RANGE[0]), DATE_RANGE[1])).year
+def _year(days: int, slack: int) -> int:
+    """A bound for the year of a day: the calendar's mean year is exact to within one."""
+    return math.floor(days / 365.2425) + 1970 + slack

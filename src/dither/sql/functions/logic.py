@@ -143,5 +143,7 @@ def moment_literal(call: Call, text: str, index: int) -> Expr:
             arg=index,
         ) from None
     if value.tzinfo is not None:
-        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+        raise call.refuse(
+            "F-132", "A timestamp with an offset is not supported here.", hint="Write it in UTC.", arg=index
+        )
     return literal(value)

@@ -1,0 +1,95 @@
+"""`dither lab`, also `dither attack`: attacks on data one can hold, beside what the ledger's spend guarantees."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dither.lab.result import Result
+
+__all__ = ["lab"]
+
+DEFAULT_EPSILONS = "0.1,1,10"
+MOST_SCALE = 20.0
+
+
+class Words(StrEnum):
+    en = "en"
+    zh = "zh"
+
+
+def lab(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One attack, such as A1 or averaging; all if not given.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", metavar="LIST", help="What each attack may spend, as in 0.1,1,10.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Also write a page: .html or .json.")
+    ] = None,
+    lang: Annotated[Words, typer.Option("--lang", help="Language of headings and stories.")] = Words.en,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Worlds and noise follow from it.")] = 1,
+    scale: Annotated[float, typer.Option("--scale", min=0.02, max=MOST_SCALE, help="Of the number of trials.")] = 1.0,
+    real_noise: Annotated[
+        bool, typer.Option("--real-noise", help="Noise from the operating system instead of the seed.")
+    ] = False,
+) -> None:
+    """Attack invented people: without a defence, with the usual ones, and with Dither.
+
+    All attacks take about two minutes. Ends with status 70 if Dither was above its bound."""
+    from dither.cli.screen import out, say, working
+    from dither.lab import chosen, run
+    from dither.lab.report import say_noise, summary, table, unexpected
+    from dither.lab.texts import READING, TITLE
+
+    keys = chosen(name)
+    _check_report(report)
+    console, started, results = out(), time.monotonic(), []
+    console.print(TITLE.say(lang), style="bold reverse", markup=False)
+    console.print(READING.say(lang), markup=False)
+    console.print(say_noise(seed, real_noise), style="dim", markup=False)
+    for number, key in enumerate(keys, 1):
+        with working(f"{key}, {number} of {len(keys)}"):
+            found = run(key, epsilons=_epsilons(epsilon), seed=seed, scale=str(scale), real_noise=real_noise)
+        results += found
+        console.print(table(found[0], lang))
+    console.print(f"\n{summary(results)}", style="bold", markup=False)
+    say(f"{time.monotonic() - started:.0f} s", style="dim")
+    if report is not None:
+        _write(report, results, seed, real_noise, lang)
+        say(f"Wrote {report}.")
+    wrong = unexpected(results)
+    if wrong:
+        from dither.errors import GuaranteeError
+
+        raise GuaranteeError("Not as it should be: " + "; ".join(wrong) + ".")
+
+
+def _epsilons(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or DEFAULT_EPSILONS).split(",") if part.strip()]
+
+
+def _check_report(path: Path | None) -> None:
+    from dither.errors import InvalidParameter
+
+    if path is None:
+        return
+    if path.suffix.lower() not in (".html", ".htm", ".json"):
+        raise InvalidParameter("--report", expected="a file name ending in .html or .json", found=str(path))
+    if not path.absolute().parent.is_dir():
+        raise InvalidParameter("--report", expected="a file in a folder that exists", found=str(path))
+
+
+def _write(path: Path, results: list[Result], seed: int, real_noise: bool, lang: Words) -> None:
+    from dither.lab.page import page
+    from dither.lab.report import to_json
+
+    is_page = path.suffix.lower() != ".json"
+    text = page(results, seed=seed, real_noise=real_noise, language=lang) if is_page else to_json(results) + "\n"
+    path.write_text(text, encoding="utf-8")

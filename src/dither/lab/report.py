@@ -1,0 +1,119 @@
+"""The lab's results in a terminal, and as JSON.
+
+Flow: `dither lab` prints `table` for each result and `summary` at the end. Numbers are shares of trials to three
+places; none is ever called nothing: 0 of 300 trials is an interval up to about 1 in 100.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from dither.lab.games import ABOVE, BELOW, Line, Verdict
+from dither.lab.result import Result
+from dither.lab.texts import ABOUT, COLUMNS, Language
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["cells", "heading", "say_noise", "summary", "table", "to_json", "unexpected"]
+
+_STYLES: dict[Verdict, str] = {BELOW: "green", ABOVE: "bold red"}
+
+
+def heading(result: Result, language: Language) -> str:
+    """`A1 Differencing`."""
+    name = ABOUT[result.key].name.say(language)
+    return name if result.key == "planted" else f"{result.key} {name}"
+
+
+def cells(line: Line) -> dict[str, str]:
+    """The texts of one line, by column."""
+    shown = {
+        "engine": line.engine,
+        "setting": line.setting,
+        "measure": line.measure,
+        "success": _share(line.value),
+        "interval": f"{_share(line.low)}–{_share(line.high)} of {line.trials or 0:,}",
+        "baseline": _share(line.baseline),
+        "oracle": _share(line.oracle),
+        "spent": line.spent,
+        "bound": _share(line.bound),
+        "verdict": line.verdict,
+        "note": line.note,
+    }
+    return {**shown, "interval": "" if line.low is None else shown["interval"]}
+
+
+def table(result: Result, language: Language = "en") -> RenderableType:
+    """One attack: what it is, and its lines."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column, words in COLUMNS.items():
+        right = column in ("success", "baseline", "oracle", "bound")
+        grid.add_column(words.say(language), justify="right" if right else "left", no_wrap=column == "verdict")
+    for line in result.lines:
+        shown = cells(line)
+        grid.add_row(*(Text(shown[c], style=_STYLES.get(line.verdict, "") if c == "verdict" else "") for c in COLUMNS))
+    return Group(
+        Text(f"\n{heading(result, language)}", style="bold cyan"),
+        Text(ABOUT[result.key].story.say(language)),
+        grid,
+        Text(_cost(result), style="dim"),
+    )
+
+
+def summary(results: Iterable[Result]) -> str:
+    """How many lines ended how; engines with and without a fault apart."""
+    lines = [line for result in results if result.key != "planted" for line in result.lines]
+    dither = Counter(line.verdict for line in lines if line.engine.startswith("Dither"))
+    others = sum(line.verdict == ABOVE for line in lines if not line.engine.startswith("Dither"))
+    counts = ", ".join(f"{dither[v]} {v}" for v in (BELOW, "inconclusive", ABOVE))
+    return f"Dither: {counts}. Other engines ABOVE the bound they promise: {others}."
+
+
+def unexpected(results: Iterable[Result]) -> list[str]:
+    """Lines that should not be: Dither above its bound, or a planted fault that was not found."""
+    found = []
+    for result in results:
+        for line in result.lines:
+            planted = result.key == "planted"
+            if (planted and line.verdict != ABOVE) or (line.engine.startswith("Dither") and line.verdict == ABOVE):
+                found.append(f"{line.attack} on {line.engine}, {line.setting}: {line.verdict}")
+    return found
+
+
+def say_noise(seed: int, real: bool) -> str:
+    if real:
+        return f"Worlds from seed {seed}; noise from the operating system: figures differ from run to run."
+    return (
+        f"Worlds and noise from seed {seed}: injected noise, for figures that can be checked. --real-noise draws anew."
+    )
+
+
+def to_json(results: Sequence[Result]) -> str:
+    """Every figure, with its seed."""
+    return json.dumps([asdict(result) for result in results], indent=1, ensure_ascii=False)
+
+
+def _share(value: float | None) -> str:
+    if value is None:
+        return "–"
+    if 0 < value < 0.0005:
+        return f"{value:.1g}"
+    if 0.9995 <= value < 1:
+        return f"{value:.5f}"
+    return f"{value:.3f}"
+
+
+def _cost(result: Result) -> str:
+    asked, refused = sum(line.questions for line in result.lines), sum(line.refusals for line in result.lines)
+    seeds = sorted({line.seed for line in result.lines})
+    return f"{asked:,} questions, {refused:,} refused; seed {', '.join(map(str, seeds))}"

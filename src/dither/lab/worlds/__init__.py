@@ -1,0 +1,7 @@
+"""Worlds to attack: invented people from seeded NumPy generators, and one real table.
+
+hospital    patients in rows, a town of 400,000 with ZIP, birth date and sex, a voter list and admissions
+ratings     films rated by viewers, with dates
+mobility    phones at antennas, hour by hour
+table       what an engine is given
+"""
