@@ -178,8 +178,11 @@ def test_no_unit_moves_more_cells_of_a_quantiles_histogram_than_its_rows(world: 
 
 
 def moved_by_one_row(world: World, sql: str, rows: Rows, own: Rows) -> tuple[int, int]:
-    """(how far the first vector moves when `own` comes to `rows`, what is priced)."""
-    (measure,) = world.priced(sql).measures
+    """(how far the first vector moves when `own` comes to `rows`, what is priced); (0, 0) where it is refused."""
+    try:
+        (measure,) = world.priced(sql).measures
+    except QueryRefused:
+        return 0, 0
     world.load("t", rows)
     before = world.vectors(measure.measure)[0]
     world.load("t", rows + own)
@@ -201,29 +204,17 @@ def small(column: str, engine_type: str) -> World:
     return World(catalog_text(ONE_TABLE % column), {"t": f"uid BIGINT, v {engine_type}"})
 
 
-COLLAPSE = pytest.mark.xfail(
-    strict=True, reason="keys come out of the engine as doubles, and equal ones overwrite counts"
-)
-
-
-@pytest.mark.parametrize(
-    "base", [pytest.param(10**20, marks=COLLAPSE), pytest.param(2**63 - 108, marks=COLLAPSE), 2**62]
-)
+@pytest.mark.parametrize("base", [10**20, 2**63 - 108, 2**62])
 def test_integer_keys_beyond_53_bits_stay_apart(base: int) -> None:
     """Keys that NumPy would hold as the same double must not overwrite each other's counts."""
     world = small('{ type = "integer", bounds = [0, 300] }', "INTEGER")
     crowd = [(unit, 0) for unit in range(2, 60)]
     sql = f"SELECT COUNT(*) FROM t GROUP BY v + {base}"
-    try:
-        world.session.explain(sql, epsilon=1)
-    except QueryRefused:
-        return
     for own in range(1, 301, 23):
         moved, priced = moved_by_one_row(world, sql, crowd, [(1, own)])
         assert moved <= priced
 
 
-@COLLAPSE
 def test_decimal_keys_beyond_the_digits_of_a_double_stay_apart() -> None:
     from decimal import Decimal
 
@@ -248,7 +239,6 @@ def test_a_noisy_table_with_decimal_keys_multiplies_no_row() -> None:
     assert exact_answer(world.session, sql).scalar() <= measure.tau
 
 
-@pytest.mark.xfail(strict=True, reason="the range of a date's year is cut to 1..9999, its values are not")
 @pytest.mark.parametrize("part", ["YEAR", "DECADE", "CENTURY"])
 @pytest.mark.parametrize("shift", [4_000_000, -4_000_000])
 def test_the_year_of_a_shifted_date_stays_within_its_priced_range(part: str, shift: int) -> None:

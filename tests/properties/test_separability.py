@@ -268,7 +268,6 @@ def test_stored_heavy_rows_give_the_same_integers_as_ranking_in_the_question(tmp
     cold.close()
 
 
-@pytest.mark.xfail(strict=True, reason="a frame's physical version is constant: rows stored for one frame cut another")
 def test_rows_stored_for_one_frame_are_never_used_for_another(tmp_path: Path) -> None:
     import pandas as pd
 

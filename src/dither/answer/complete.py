@@ -27,7 +27,8 @@ def complete(table: MeasuredTable, domain: Domain) -> tuple[npt.NDArray[np.int64
     result = []
     for vector in table.vectors:
         full = np.zeros(domain.size, dtype=np.int64)
-        full[place[known]] = vector[known]
+        # Added, not assigned: should two rows ever name one group, neither is lost and neither overwrites the other.
+        np.add.at(full, place[known], vector[known])
         result.append(full)
     return tuple(result)
 

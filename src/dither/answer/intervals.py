@@ -100,7 +100,7 @@ def _ratio(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
 
 
 def half_width_of_mix(parts: Sequence[_Part]) -> Floats:
-    """t with P(|sum of weighted noises| <= t) = 95 %: exact for two Laplace parts, else as for normal noise."""
+    """t with P(|sum of weighted noises| <= t) = 95 %: closed form for two (continuous) Laplace parts, else normal."""
     first, second = parts
     if isinstance(first.law, DiscreteLaplace) and isinstance(second.law, DiscreteLaplace):
         return _two_laplace(first.weight * float(first.law.scale), second.weight * float(second.law.scale))

@@ -49,6 +49,13 @@ class Engine(Protocol):
         """`select` FROM the relation `suffix`; GuaranteeError if a protected table is in it.
         From then on `measure` fails when the source has changed since: plans rest on what was read here."""
 
+    def refresh(self) -> bool:
+        """True when the source has changed since public tables were read: what was read of them is to be forgotten."""
+
+    def prepare(self, measures: Sequence[nodes.Measure]) -> None:
+        """Have the database bind the SQL of the measures without running it. Raises GuaranteeError where it does not
+        work: that is our fault, and shows before anything is charged."""
+
     def measure(self, measures: Sequence[nodes.Measure]) -> Secret[list[MeasuredTable]]:
         """All measures in one snapshot. Raises EngineError with a fixed text, whatever the database said."""
 

@@ -187,6 +187,26 @@ class DuckDBEngine:
                     hint="Store both as the same type.",
                 )
 
+    def prepare(self, measures: Sequence[nodes.Measure]) -> None:
+        emission = self._emission()
+        cursor = self._cursor()
+        for measure in measures:
+            texts = [emit.measure_sql(measure, emission)]
+            texts += [
+                emit.histogram_sql(measure, p, emission) for p, v in enumerate(measure.vectors) if v.kind == "histogram"
+            ]
+            for text in texts:
+                try:
+                    cursor.execute(f"PREPARE question AS {text}")
+                except duckdb.Error:
+                    raise GuaranteeError("The database does not accept the SQL made for this question.") from None
+
+    def refresh(self) -> bool:
+        if self._public_version in (None, self._source.version()):
+            return False
+        self._public_version = None
+        return True
+
     def _find(self, table: str, column: str) -> SchemaColumn | None:
         entry = next((entry for entry in self._schema if self._key_of(entry) == table), None)
         return None if entry is None else entry.column(column)
@@ -203,7 +223,14 @@ class DuckDBEngine:
     def _table_source(self, table: str) -> emit.TableSource:
         entry = self._catalog.tables[table]
         from_sql, unit_sql = self._resolved(entry, "t")
-        return emit.TableSource(from_sql, unit_sql, lambda name: f"t.{quote_name(name)}")
+        return emit.TableSource(from_sql, unit_sql, lambda name: self._column_sql(table, name))
+
+    def _column_sql(self, table: str, name: str) -> str:
+        """A stored column; texts compare by their bytes from here on, or a case-insensitive column would rank, hash
+        and group 'a' and 'A' by the order they are stored in."""
+        found = self._find(table, name)
+        text = found is not None and found.engine_type.startswith("VARCHAR")
+        return f"(t.{quote_name(name)} COLLATE C)" if text else f"t.{quote_name(name)}"
 
     def _resolved(self, table: Table, alias: str) -> tuple[str, str | None]:
         """FROM clause with the reference path joined, and the unit over it (NULL: does not resolve)."""

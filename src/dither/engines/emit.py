@@ -22,6 +22,7 @@ from dither.errors import GuaranteeError
 from dither.plan import nodes
 from dither.plan.nodes import Measure, Rows, Vector
 from dither.sql.expressions import Expr, Payload, columns_of, literal
+from dither.sql.functions.casts import is_wide
 from dither.sql.printing import print_expr, quote_name, sql_type
 from dither.sql.types import Kind, Type
 
@@ -462,11 +463,11 @@ class _Printer:
             exprs += [call.filter] if call.filter is not None else []
         own = frozenset(id for id, _ in node.windows)
         inner = self.rows(node.input, (needed - own) | columns_of(*exprs) | frozenset(node.tie_break), part)
-        columns = [quote_name(name) for name in sorted(needed - own)]
-        columns += [
-            f"{_window_sql(call, node.tie_break)} AS {quote_name(id)}" for id, call in node.windows if id in needed
-        ]
-        return f"SELECT {_list(columns)} FROM ({inner}) AS q"
+        kept = [quote_name(name) for name in sorted(needed - own)]
+        used = [(id, call) for id, call in node.windows if id in needed]
+        windows = [f"{_window_sql(call, node.tie_break)} AS {quote_name(id)}" for id, call in used]
+        clamped = [f"{_in_range(quote_name(id), call.result)} AS {quote_name(id)}" for id, call in used]
+        return f"SELECT {_list([*kept, *clamped])} FROM (SELECT {_list([*kept, *windows])} FROM ({inner}) AS q) AS q"
 
     def _branch(
         self, input: Rows, exprs: tuple[Expr, ...], outputs: tuple[str, ...], part: Part, *, keep: frozenset[str] | None
@@ -533,6 +534,17 @@ def _clamped(value: str, call: nodes.AggregateCall) -> str:
     if call.function.startswith("count"):
         return f"least({typed}, {print_expr(hi)})"
     return f"(CASE WHEN {value} IS NOT NULL THEN least(greatest({value}, {print_expr(lo)}), {print_expr(hi)}) END)"
+
+
+def _in_range(value: str, result: Expr | None) -> str:
+    """The value within the range planned for tau rows, which a unit with more (before it is cut) could leave."""
+    if result is None or result.lo is None or result.hi is None:
+        return value
+    ends = [print_expr(Expr("literal", result.type, payload=end, lo=end, hi=end)) for end in (result.lo, result.hi)]
+    typed = (
+        f"CAST({value} AS {sql_type(result.type, wide=is_wide(result))})" if result.type.kind is Kind.INTEGER else value
+    )
+    return f"CASE WHEN {value} IS NOT NULL THEN least(greatest({typed}, {ends[0]}), {ends[1]}) END"
 
 
 def _window_sql(call: nodes.WindowCall, tie_break: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ report     a terminal table; `page` an HTML page with figures
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from dither.errors import InvalidParameter
 from dither.exact import Number, positive
@@ -34,12 +34,11 @@ def run(
     seed: int = 1,
     scale: Number = 1,
     real_noise: bool = False,
-    before: Callable[[str, int, int], None] | None = None,
 ) -> list[Result]:
     """Run one attack, or all.
     name: a key (A1) or a word (differencing); None for all.  epsilons: what each attack may spend in all, in nats.
     scale: of the number of trials.  real_noise: noise from the operating system instead of the seed; figures then
-    differ from run to run.  before: called with (key, position, of how many) as each attack starts.
+    differ from run to run.
     Raises InvalidParameter."""
     _needs_scipy()
     keys = chosen(name)
@@ -47,16 +46,8 @@ def run(
     if not spends:
         raise InvalidParameter("epsilons", expected="at least one number above 0", found="none")
     options = Options(spends, seed, positive(scale, "scale"))
-    system_noise(real_noise)
-    try:
-        results = []
-        for position, key in enumerate(keys):
-            if before is not None:
-                before(key, position, len(keys))
-            results.append(attack(key)(options))
-        return results
-    finally:
-        system_noise(False)
+    with system_noise(real_noise):
+        return [attack(key)(options) for key in keys]
 
 
 def chosen(name: str | None) -> list[str]:

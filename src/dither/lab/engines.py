@@ -15,7 +15,9 @@ be checked; `system_noise` takes the operating system's bytes instead.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -25,6 +27,7 @@ import numpy as np
 from dither.errors import DitherError
 from dither.lab.worlds.table import Table
 from dither.noise import Entropy, discrete_laplace, insecure_seeded
+from dither.plan.explain import price_text
 
 __all__ = [
     "Dither",
@@ -46,17 +49,22 @@ Row = tuple[Any, ...]
 Maker = Callable[[Table, Fraction, int], "Engine"]
 """(table, budget epsilon, seed) -> an engine with a fresh ledger."""
 
-_system = False
+_from_system: ContextVar[bool] = ContextVar("noise from the operating system", default=False)
 
 
-def system_noise(wanted: bool) -> None:
-    """From now on take noise from the operating system (True) or from seeds (False)."""
-    global _system
-    _system = wanted
+@contextmanager
+def system_noise(wanted: bool) -> Iterator[None]:
+    """Within the body, engines take noise from the operating system (True) or from their seeds (False)."""
+    token = _from_system.set(wanted)
+    try:
+        yield
+    finally:
+        _from_system.reset(token)
 
 
 def noise_source(seed: int) -> Entropy | None:
-    return None if _system else insecure_seeded(seed)
+    """What engines draw from: bytes of the seed, or None, which is the process's own generator."""
+    return None if _from_system.get() else insecure_seeded(seed)
 
 
 @dataclass(frozen=True)
@@ -283,7 +291,7 @@ class Dither(Engine):
         # An epsilon-private answer has a zCDP price of epsilon²/2 at most: offers of the same order.
         by_rho = self._by_rho
         answer = self._session.ask(sql, epsilon=None if by_rho else price, rho=price * price / 2 if by_rho else None)
-        return Reply(tuple(answer.rows()), price=str(answer.charged), remaining=self._remaining())
+        return Reply(tuple(answer.rows()), price=price_text(answer.charged), remaining=self._remaining())
 
     def _remaining(self) -> str:
         return str(self._session.budget())

@@ -107,14 +107,10 @@ FINISH_FUNCTIONS = frozenset(
         "dayname",
         "last_day",
         "make_date",
-        "lpad",
-        "rpad",
         "replace",
         "reverse",
         "left",
         "right",
-        "printf",
-        "format",
         "concat_ws",
         "isfinite",
         "isnan",
@@ -132,7 +128,6 @@ FINISH_FUNCTIONS = frozenset(
         "date_add",
         "date_sub",
         "epoch",
-        "bar",
     ]
 ) | frozenset(functions.BUILDERS)
 

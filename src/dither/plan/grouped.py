@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dither.errors import QueryRefused
-from dither.plan import finish, nodes
+from dither.plan import finish, nodes, separable
 from dither.plan.recipes import Aggregate, Recipe, compile_aggregates
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
 from dither.sql.expressions import Expr
+from dither.sql.functions import logic
 from dither.sql.functions.casts import is_wide
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name, sql_type
-from dither.sql.types import Kind, magnitude
+from dither.sql.types import BOOLEAN, Kind, magnitude
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
@@ -249,19 +250,25 @@ class _Grouped:
     def _measure(self, name: str, chosen: tuple[int, ...]) -> str:
         keys = tuple(nodes.Key(f"k{i}", self.keys.exprs[i], self.keys.names[i]) for i in chosen)
         domain = self.lowering.key_lists.domain(self.relation, keys, self.keys.trees[0].span if keys else None)
-        vectors, recipes = compile_aggregates(self.aggregates, self.relation)
+        relation = self.relation
+        if domain is None and self.lowering.catalog.nulls == "drop":
+            for key in keys:
+                present = Expr(logic.IS_NOT_NULL, BOOLEAN, (key.expr,), nullable=False)
+                relation = separable.filter_rows(relation, present)
+        vectors, recipes = compile_aggregates(self.aggregates, relation)
         if any(vector.quantile in (0, 1) for vector in vectors):
             self.lowering.notes.append(EXTREMES)
         catalog = self.lowering.catalog
         measure = nodes.Measure(
             name,
-            self.relation.node,
-            self.relation.unit,
-            self.relation.tau,
+            relation.node,
+            relation.unit,
+            relation.tau,
             keys,
             domain,
             vectors,
             catalog.min_units_per_key,
+            relation.row_unit,
         )
         self.lowering.measures.append(measure)
         self.lowering.recipes[name] = recipes
@@ -332,12 +339,12 @@ def contains_aggregate(tree: Tree) -> bool:
 
 
 def _tells_apart(expr: Expr) -> bool:
-    """Do two different values stay different on their way out? Integers must fit 64 bits, decimals a double's digits."""
+    """Do different values stay different on their way out? Integers must fit 64 bits, decimals a double's digits."""
     if expr.type.kind is Kind.INTEGER:
         return not is_wide(expr)
     if expr.type.kind is Kind.DECIMAL:
         assert expr.lo is not None and expr.hi is not None
-        return magnitude(expr.lo, expr.hi) * 10**expr.type.scale < 2**53
+        return bool(magnitude(expr.lo, expr.hi) * 10**expr.type.scale < 2**53)
     return True
 
 

@@ -104,6 +104,8 @@ class _Part:
 class _Derivation:
     lists: KeyLists
     relation: Relation
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Column id -> its name here, by order of appearance: a list must not depend on how the plan numbers columns."""
     leaf_sql: dict[str, str] = field(default_factory=dict)
     leaf_size: dict[str, int] = field(default_factory=dict)
     tables: dict[str, embedded.Columns] = field(default_factory=dict)
@@ -113,10 +115,11 @@ class _Derivation:
         leaves = columns_of(expr)
         if not _waits(expr) and all(self.leaf(leaf, expr) for leaf in leaves):
             size = 1
-            for leaf in leaves:
-                size *= self.leaf_size[leaf]
+            names = frozenset(self.aliases[leaf] for leaf in leaves)
+            for name in names:
+                size *= self.leaf_size[name]
             if size <= LARGEST_PRODUCT:
-                return _Part(key.id, expr, leaves)
+                return _Part(key.id, self._renamed(expr), names)
         return self._by_itself(key, expr)
 
     def expand(self, expr: Expr) -> Expr:
@@ -132,20 +135,29 @@ class _Derivation:
 
     def leaf(self, identifier: str, within: Expr) -> bool:
         """Register the values of a stored column; False when they are not known beforehand."""
-        if identifier in self.leaf_sql:
+        if identifier in self.aliases:
             return True
-        found = self._leaf_values(identifier, within)
+        name = f"l{len(self.aliases)}"
+        found = self._leaf_values(identifier, name, within)
         if found is None:
             return False
-        sql, size = found
-        self.leaf_sql[identifier] = sql
-        self.leaf_size[identifier] = size
+        self.aliases[identifier] = name
+        self.leaf_sql[name], self.leaf_size[name] = found
         return True
 
-    def _leaf_values(self, identifier: str, within: Expr) -> tuple[str, int] | None:
+    def _renamed(self, expr: Expr) -> Expr:
+        """The expression over leaf names; columns without one stay as they are."""
+        columns = {str(node.payload): node for node in _column_nodes(expr)}
+
+        def named(identifier: str) -> Expr:
+            return replace(columns[identifier], payload=self.aliases.get(identifier, identifier))
+
+        return substitute(expr, named)
+
+    def _leaf_values(self, identifier: str, name: str, within: Expr) -> tuple[str, int] | None:
         node = next(e for e in _column_nodes(within) if e.payload == identifier)
         if identifier in self.relation.extended and identifier in self.relation.definitions:
-            return self._extended(identifier, node)
+            return self._extended(identifier, name, node)
         source = self.relation.sources.get(identifier)
         if source is None:
             return None
@@ -153,9 +165,9 @@ class _Derivation:
         if table.is_public:
             values = self.lists.public_values(*source)
             weak = identifier in self.relation.extended
-            return self._listed(identifier, [*values, None] if weak and None not in values else values, node.type)
+            return self._listed(name, [*values, None] if weak and None not in values else values, node.type)
         column = table.columns.get(source[1])
-        return None if column is None else self._declared(identifier, column, node.type)
+        return None if column is None else self._declared(name, column, node.type)
 
     def _declared(self, identifier: str, column: Column, type: Type) -> tuple[str, int] | None:
         if column.values is not None:
@@ -167,7 +179,7 @@ class _Derivation:
             return _range_sql(identifier, type, lo, hi)
         return None
 
-    def _extended(self, identifier: str, node: Expr) -> tuple[str, int] | None:
+    def _extended(self, identifier: str, name: str, node: Expr) -> tuple[str, int] | None:
         """A value computed below an outer join: its own list, and NULL where the join found nothing."""
         inner = _Derivation(self.lists, replace(self.relation, extended=frozenset()))
         part = inner.part(nodes.Key(identifier, self.relation.definitions[identifier], identifier))
@@ -177,7 +189,7 @@ class _Derivation:
         if not isinstance(domain, Domain):
             return None
         values = list(domain.columns[identifier].tolist())
-        return self._listed(identifier, values if None in values else [*values, None], node.type)
+        return self._listed(name, values if None in values else [*values, None], node.type)
 
     def _listed(self, identifier: str, values: list[Any], type: Type) -> tuple[str, int]:
         table = f"d{len(self.tables)}"
@@ -201,7 +213,8 @@ class _Derivation:
 
     def run(self, parts: list[_Part], *, drop_nulls: bool) -> Domain | int:
         """The list itself, or its size where it is too long."""
-        conditions = [c for c in (self.expand(f) for f in filters_of(self.relation.node)) if columns_of(c)]
+        expanded = [self._renamed(self.expand(f)) for f in filters_of(self.relation.node)]
+        conditions = [c for c in expanded if columns_of(c)]
         groups = _components(parts)
         queries = [self._component(group, conditions) for group in groups]
         if math.prod(self.leaf_size[leaf] for group in groups for leaf in _leaves(group)) > LARGEST_DOMAIN:

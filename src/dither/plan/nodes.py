@@ -157,6 +157,8 @@ class WindowCall:
     frame: str
     """SQL text of the frame, made of constants; '' where none."""
     filter: Expr | None = None
+    result: Expr | None = None
+    """The column it becomes: the range it is kept within."""
     total_order: bool = True
     """True: order is completed by all columns of the input, so that ties cannot fall by storage order."""
 
@@ -275,6 +277,8 @@ class Measure:
     """`keys.Domain` of all public groups, or None where the groups themselves are private."""
     vectors: tuple[Vector, ...]
     min_units_per_key: int = 1
+    row_unit: bool = False
+    """Is every row its own unit?"""
 
     def vectors_digest(self) -> str:
         """The vectors in words, for telling measures of one plan apart."""

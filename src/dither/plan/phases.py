@@ -44,7 +44,7 @@ from dither.sql.types import (
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
 
-__all__ = ["as_rows", "as_value", "bind_measure", "named_in"]
+__all__ = ["as_rows", "as_value", "bind_measure", "blank", "empty_array", "named_in"]
 
 LARGEST_GIVEN = 100_000
 Plain = bool | int | float | str | dt.date | dt.datetime | None
@@ -82,17 +82,14 @@ def as_rows(
         NamedColumn(alias or source.alias, column.name, _column(column.id, type))
         for column, type in zip(columns, types, strict=True)
     )
-    keys = frozenset(column.id for column, role in zip(columns, whole.roles, strict=True) if role == "key")
     node = nodes.Given(name, columns, types)
-    size = _largest_size(lowering, name)
+    keys, size = _uniqueness(lowering, name, whole, columns)
     if size is not None and size > LARGEST_GIVEN:
         raise tree.refuse(
             "K-109",
             f"An aggregated table of {size:,} groups is too large to be joined back; at most {LARGEST_GIVEN:,}.",
         )
-    return [
-        Relation(node, named, protected=False, given=(keys if _all_keys(lowering, name, keys) else frozenset(), size))
-    ]
+    return [Relation(node, named, protected=False, given=(keys, size))]
 
 
 def named_in(value: Any) -> set[str]:
@@ -113,6 +110,12 @@ def bind_measure(measure: nodes.Measure, results: Mapping[str, list[tuple[Any, .
     """The measure with the results of its phases written in."""
     bound: nodes.Measure = _bind(measure, results)
     return bound
+
+
+def blank(measure: nodes.Measure) -> nodes.Measure:
+    """The measure with NULLs and empty tables for its phases' results: for looking at its SQL before they are known."""
+    names = named_in(measure)
+    return bind_measure(measure, {name: [] for name in names}) if names else measure
 
 
 def _bind(value: Any, results: Mapping[str, list[tuple[Any, ...]]]) -> Any:
@@ -171,11 +174,16 @@ def _types(lowering: Lowering, whole: finish.FinishTree, tree: Tree) -> tuple[Ty
     """Types of a noisy SELECT's columns, as DuckDB finds them over empty tables."""
     tables = {m.name: _empty(m, lowering.recipes[m.name]) for m in lowering.measures if m.name in whole.measures}
     try:
-        types = {m.name: {k.id: sql_type(k.expr.type) for k in m.keys} for m in lowering.measures if m.name in tables}
-        _, names = embedded.run(finish.to_sql(whole.tree), tables, types)
+        known = {m.name: {k.id: sql_type(k.expr.type) for k in m.keys} for m in lowering.measures if m.name in tables}
+        _, names = embedded.run(finish.to_sql(whole.tree), tables, known)
     except duckdb.Error:
         raise tree.refuse("F-171", "The SQL over the aggregates of this subquery does not work.") from None
-    return tuple(_type_of(name) for name in names)
+    types = tuple(_type_of(name) for name in names)
+    if None in types:
+        raise tree.refuse(
+            "F-172", "A result of this type cannot be used further below.", hint="CAST it to a number or a text."
+        )
+    return tuple(type for type in types if type is not None)
 
 
 def _empty(measure: nodes.Measure, recipes: list[Recipe]) -> embedded.Columns:
@@ -201,7 +209,7 @@ def empty_array(type: Type) -> Any:
     return np.empty(0, dtype=kinds[type.kind])
 
 
-def _type_of(sql: str) -> Type:
+def _type_of(sql: str) -> Type | None:
     if sql.startswith(("DOUBLE", "FLOAT", "DECIMAL", "NUMBER")):
         return DOUBLE
     if sql.startswith("BOOL"):
@@ -210,7 +218,9 @@ def _type_of(sql: str) -> Type:
         return DATE
     if sql.startswith(("TIMESTAMP", "DATETIME")):
         return TIMESTAMP
-    return TEXT if sql.startswith(("VARCHAR", "STRING")) else INTEGER
+    if sql.startswith(("VARCHAR", "STRING")):
+        return TEXT
+    return INTEGER if sql.endswith("INT") or sql.startswith("INTEGER") else None
 
 
 def _column(identifier: str, type: Type) -> Expr:
@@ -226,18 +236,20 @@ def _column(identifier: str, type: Type) -> Expr:
     )
 
 
-def _largest_size(lowering: Lowering, name: str) -> int | None:
-    """Most rows the phase can give: the size of its public list of groups; None where that is private."""
-    phase = next(phase for phase in lowering.phases if phase.name == name)
-    total = 0
-    for measure in phase.plan.measures:
-        if measure.domain is None:
-            return None
-        total += measure.domain.size
-    return total
-
-
-def _all_keys(lowering: Lowering, name: str, keys: frozenset[str]) -> bool:
-    """Do these columns hold every group column, so that no two rows share their values?"""
-    phase = next(phase for phase in lowering.phases if phase.name == name)
-    return len(phase.plan.measures) == 1 and len(phase.plan.measures[0].keys) == len(keys)
+def _uniqueness(
+    lowering: Lowering, name: str, whole: finish.FinishTree, columns: tuple[nodes.ScanColumn, ...]
+) -> tuple[frozenset[str], int | None]:
+    """Columns of which no two rows share the values, and the most rows there can be; nothing where it is not plain:
+    a SELECT straight over one measure, every group column of which it shows. Grouping sets and joins repeat groups."""
+    plan = next(phase for phase in lowering.phases if phase.name == name).plan
+    direct = len(plan.measures) == 1 and not plan.aliases and len(plan.aggregates) == 1
+    if not direct or whole.tree.get("type") != "SELECT_NODE" or whole.tree["from_table"].get("type") != "BASE_TABLE":
+        return frozenset(), None
+    (measure,) = plan.measures
+    shown: dict[str, str] = {}
+    for column, role, item in zip(columns, whole.roles, whole.tree["select_list"], strict=True):
+        if role == "key":
+            shown.setdefault(str(item["column_names"][0]), column.id)
+    size = None if measure.domain is None else int(measure.domain.size)
+    every = {key.id for key in measure.keys} <= set(shown)
+    return frozenset(shown.values()) if every and measure.keys else frozenset(), size

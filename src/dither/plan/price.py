@@ -182,7 +182,7 @@ def _with_selection(measure: nodes.Measure, catalog: Catalog) -> tuple[nodes.Mea
     """The measure with a vector that selects its private keys: its own row count, or distinct units on their own."""
     if not measure.has_private_keys:
         return measure, None
-    if measure.min_units_per_key > 1:
+    if measure.min_units_per_key > 1 and not measure.row_unit:
         selecting = nodes.Vector("units")
     else:
         selecting = nodes.Vector("rows")

@@ -372,8 +372,6 @@ def _set_columns(
         outputs.append(unit)
         for feed, branch in zip(feeds, branches, strict=True):
             feed.append(unit_expression(branch))
-        if sum_tau and len({unit_expression(branch).type for branch in branches}) > 1:
-            raise AssertionError("all units of one catalog hold the same identifier")
     node = build(tuple(branch.node for branch in branches), tuple(tuple(feed) for feed in feeds), tuple(outputs))
     tau = sum(branch.tau for branch in branches) if sum_tau else first.tau
     return Relation(

@@ -182,6 +182,11 @@ def _correlated(
     inner, condition = _split_where(lowering, relation, inner, select, inner_environment)
     binder = Binder(inner.scope, now=lowering.now)
     outputs = [binder.bind(item) for item in select.children("select_list") if item.kind != "STAR"]
+    for part in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
+        select.take(part)
+    select.done()
+    body.take("named_param_map")
+    body.done()
     return inner, condition, outputs
 
 

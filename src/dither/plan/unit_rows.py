@@ -159,6 +159,10 @@ class WindowBinder(Binder):
         tau = self.relation.tau
         identifier = self.lowering.ids.column()
         ties_matter = name in ("row_number", "ntile", *SHIFTS) or frame.startswith("ROWS")
+        if name == "ntile":
+            _need_constant(tree, args, 1, "NTILE takes a constant number of parts.", least=1)
+        if name in ("lag", "lead") and len(args) > 1:
+            _need_constant(tree, args[1:], 1, f"{display_name(name)} takes a constant distance.", least=0)
         if name in RANKINGS and (not args or name == "ntile"):
             column = make_column(identifier, INTEGER, nullable=False, lo=1, hi=tau)
         elif name in SHIFTS and args:
@@ -180,8 +184,15 @@ class WindowBinder(Binder):
             name = "count" if function == "count_star" else function
         else:
             raise tree.refuse("S-155", f"The window function {display_name(name)} is not supported on rows.")
-        call = nodes.WindowCall(name, args, partition, order, frame, filter, total_order=ties_matter)
+        call = nodes.WindowCall(name, args, partition, order, frame, filter, column, total_order=ties_matter)
         return call, column
+
+
+def _need_constant(tree: Tree, args: tuple[Expr, ...], count: int, message: str, *, least: int) -> None:
+    """A row's own value here could make the engine fail on that row."""
+    value = args[0].payload if args and args[0].is_literal else None
+    if len(args) != count or not isinstance(value, int) or isinstance(value, bool) or not least <= value <= 10**6:
+        raise tree.refuse("S-157", message)
 
 
 def _special(
@@ -230,10 +241,12 @@ def _result(aggregate: Aggregate, tau: int, tree: Tree) -> tuple[Type, Bound | N
             f"{display_name(aggregate.function)} within one unit is not supported.",
             hint="COUNT, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR are.",
         )
+    if len(aggregate.args) != (function != "count_star"):
+        raise tree.refuse("F-110", f"{display_name(function)} takes 1 argument; found {len(aggregate.args)}.")
+    if function == "count_if" and aggregate.args[0].type.kind is not Kind.BOOLEAN:
+        raise tree.refuse("F-120", f"{display_name(function)} needs a condition; found {aggregate.args[0].type}.")
     if function in ("count", "count_star", "count_if"):
         return INTEGER, 0, tau
-    if len(aggregate.args) != 1:
-        raise tree.refuse("F-110", f"{display_name(function)} takes 1 argument; found {len(aggregate.args)}.")
     arg = aggregate.args[0]
     if function in ("bool_and", "bool_or"):
         if arg.type.kind is not Kind.BOOLEAN:

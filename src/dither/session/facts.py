@@ -31,6 +31,11 @@ class Facts:
         self._cache: dict[Any, Any] = {}
         self._key_lists = KeyLists(catalog, self._values)
 
+    def refresh(self) -> None:
+        """Forget what was read of public tables when the source has changed since."""
+        if self.engine.refresh():
+            self._cache.clear()
+
     def for_lowering(self) -> PublicFacts:
         return PublicFacts(self._count, self._fanout)
 

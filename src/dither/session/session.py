@@ -31,7 +31,7 @@ from dither.plan import nodes
 from dither.plan.explain import Explanation, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
-from dither.plan.phases import bind_measure, empty_array
+from dither.plan.phases import bind_measure, blank, empty_array
 from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
@@ -98,12 +98,16 @@ class Session:
         tables: list[NoisyTable] = []
         signed = None
         for number, stage in enumerate(stages):
-            part = bound(stage, stages[:number], bind_measure)
-            fresh: Fresh = {}
-            if stage.reservation is not None:
-                fresh, signed = self._measure(stage.reservation, part, stage.wanted)
-            tables = self._noisy_tables(part, stage.needs, fresh)
-            finished = finish(part.plan, tables)
+            try:
+                part = bound(stage, stages[:number], bind_measure)
+                fresh: Fresh = {}
+                if stage.reservation is not None:
+                    fresh, signed = self._measure(stage.reservation, part, stage.wanted)
+                tables = self._noisy_tables(part, stage.needs, fresh)
+                finished = finish(part.plan, tables)
+            except BaseException:
+                self._give_up(stages[number + 1 :])
+                raise
             stage.result = rows_of(finished) if stage.name else []
         cost = _total(stages)
         needs = [(n, s.priced.measures[n.measure].measure) for s in stages for n in s.needs]
@@ -127,6 +131,7 @@ class Session:
 
     def plan(self, question: str) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only."""
+        self.facts.refresh()
         now = self._clock().astimezone(dt.UTC).replace(tzinfo=None, microsecond=0)
         lowering = Lowering(
             self.catalog, self.facts.schemas, self.facts.for_lowering(), self.facts.key_lists(), self.taus, now
@@ -182,6 +187,7 @@ class Session:
         """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
         for _, part in _parts(priced):
             rehearse(part.plan, self._stand_ins(part))
+            self.engine.prepare([blank(measure.measure) for measure in part.measures])
 
     def _reserved(self, priced: PricedPlan, epoch: str, fingerprint: str, request: str | None) -> list[Stage]:
         """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
@@ -190,16 +196,21 @@ class Session:
             for name, part in _parts(priced):
                 stage = self._prepare(name, part, stages, epoch)
                 stages.append(stage)
-                self._pay_for_reuse(stage.needs)
                 if stage.wanted:
                     key = f"{request}/{name}" if request is not None and name else request
                     stage.reservation = self._reserve(stage, epoch, fingerprint, key)
-        except DitherError:
             for stage in stages:
-                if stage.reservation is not None:
-                    self.ledger.void(stage.reservation, "a later part of the question was not admitted")
+                self._pay_for_reuse(stage.needs)
+        except DitherError:
+            self._give_up(stages)
             raise
         return stages
+
+    def _give_up(self, stages: Sequence[Stage]) -> None:
+        """Take back the reservations of stages that have not been read."""
+        for stage in stages:
+            if stage.reservation is not None:
+                self.ledger.void(stage.reservation, "another part of the question could not be answered")
 
     def _prepare(self, name: str, part: PricedPlan, before: list[Stage], epoch: str) -> Stage:
         return prepare(

@@ -139,7 +139,7 @@ class Binder:
         raise self._unknown(tree)
 
     def condition(self, tree: Tree, where: str = "WHERE") -> Expr:
-        """`bind`, of something that must be a condition: the engine would cast anything else, and could fail on a row."""
+        """`bind`, of what must be a condition: the engine would cast anything else, and could fail on a row."""
         expr = self.bind(tree)
         if expr.type.kind not in (Kind.BOOLEAN, Kind.NULL):
             raise tree.refuse("F-120", f"{where} needs a condition; found {expr.type}.")

@@ -19,7 +19,7 @@ rates = st.floats(0, 1)
 
 
 def geometric_law(epsilon: float, shift: int, reach: int) -> np.ndarray:
-    """P(shift + noise = k) for k from -reach to reach, the tails put on the ends: a post-processing, so still private."""
+    """P(shift + noise = k) for k from -reach to reach, the tails put on the ends: still private."""
     p = math.exp(-epsilon)
     ks = np.arange(-reach, reach + 1)
     law = (1 - p) / (1 + p) * p ** np.abs(ks - shift)

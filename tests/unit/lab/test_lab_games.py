@@ -10,7 +10,18 @@ import pytest
 
 from dither.lab.attacks.channels import learned
 from dither.lab.attacks.differencing import SingleCount
-from dither.lab.engines import Dither, Exact, Noisy, OverlapControl, Rounding, Spend, Suppression, dither
+from dither.lab.engines import (
+    Dither,
+    Exact,
+    Noisy,
+    OverlapControl,
+    Rounding,
+    Spend,
+    Suppression,
+    dither,
+    noise_source,
+    system_noise,
+)
 from dither.lab.games import judge, play, score_threshold, tuned_threshold
 from dither.lab.worlds.table import Table
 
@@ -109,13 +120,20 @@ def test_noise_without_a_ledger_is_fresh_each_time_and_promises_one_price(table:
 def test_dither_shows_price_allowance_and_refusals(table: Table) -> None:
     with Dither(table, ONE, 1) as engine:
         reply = engine.ask("SELECT COUNT(*) FROM data", Fraction(1, 2))
-        assert "0.5" in reply.price or "1/2" in reply.price
+        assert reply.price == "epsilon 0.5"
         assert "left epsilon 0.5" in reply.remaining
         assert reply.seconds > 0
         refused = engine.ask("SELECT COUNT(*) FROM data WHERE x = 1", ONE)
         assert "M-100" in refused.refusal
         assert "S-100" in engine.ask("SELECT * FROM data", Fraction(1, 4)).refusal
         assert engine.spend().epsilon == Fraction(1, 2)
+
+
+def test_real_noise_leaves_the_seed_alone_and_ends_with_its_body() -> None:
+    assert noise_source(1) is not None
+    with system_noise(True):
+        assert noise_source(1) is None
+    assert noise_source(1) is not None
 
 
 def test_the_same_seed_gives_the_same_line_and_another_seed_another() -> None:

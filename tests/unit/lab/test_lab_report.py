@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -50,9 +51,20 @@ def test_verdicts_are_literal_and_a_planted_fault_is_not_unexpected(results: lis
     assert verdicts <= {"below bound", "ABOVE BOUND", "inconclusive", ""}
     assert unexpected(results) == []
     (planted,) = (r for r in results if r.key == "planted")
-    blind = Result("planted", tuple(line.__class__(**{**vars(line), "verdict": "inconclusive"}) for line in planted.lines))
+    blind = Result(
+        "planted", tuple(line.__class__(**{**vars(line), "verdict": "inconclusive"}) for line in planted.lines)
+    )
     assert len(unexpected([blind])) == len(planted.lines)
     assert "ABOVE" in summary(results)
+
+
+def test_only_dither_above_its_bound_is_unexpected_and_time_is_not_promised(results: list[Result]) -> None:
+    line = next(line for line in results[0].lines if line.engine == "Dither")
+    above = replace(line, verdict="ABOVE BOUND")
+    assert len(unexpected([Result("A1", (above,))])) == 1
+    assert (
+        unexpected([Result("A15", (replace(above, measure="time"), replace(above, engine="noise, no ledger")))]) == []
+    )
 
 
 def test_json_has_every_figure_with_its_seed(results: list[Result]) -> None:

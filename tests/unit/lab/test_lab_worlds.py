@@ -25,7 +25,11 @@ def test_the_first_hospital_is_the_one_everybody_knows() -> None:
 
 
 def test_worlds_follow_from_their_seed() -> None:
-    for make in (lambda g: hospital.town(g, 500).zip_code, lambda g: ratings(g, 50, 80).stars, lambda g: traces(g, 30).hour):
+    for make in (
+        lambda g: hospital.town(g, 500).zip_code,
+        lambda g: ratings(g, 50, 80).stars,
+        lambda g: traces(g, 30).hour,
+    ):
         one, same, other = (make(np.random.default_rng(seed)) for seed in (1, 1, 2))
         assert np.array_equal(one, same)
         assert not np.array_equal(one, other)
@@ -84,7 +88,9 @@ def test_unicity_by_hand() -> None:
 
 def test_a_coarser_map_never_makes_more_points() -> None:
     world = traces(np.random.default_rng(1), 50)
-    sizes = [len(np.unique(world.points(grid=g, hours=h))) for g, h in ((None, 1), (None, 12), (8, 12), (3, 12), (3, 24))]
+    sizes = [
+        len(np.unique(world.points(grid=g, hours=h))) for g, h in ((None, 1), (None, 12), (8, 12), (3, 12), (3, 24))
+    ]
     assert sizes == sorted(sizes, reverse=True)
     assert 100 < len(world.person) / 50 < 130
 

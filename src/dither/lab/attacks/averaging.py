@@ -48,7 +48,7 @@ def a4(options: Options) -> Result:
     exact = play(Averaging(1), Exact, PER_QUESTION, seed=seed, blocks=1)
     bare = [
         play(Averaging(k), Noisy, PER_QUESTION, seed=seed, blocks=max(1, options.times(min(20, 1000 // k))), oracle=1.0,
-             note=f"spelt {k:,} times; the true price is epsilon {float(k * PER_QUESTION):g}", at=k)
+             note=f"questions: {k:,}; the true price is epsilon {float(k * PER_QUESTION):g}", at=k)
         for k in (1, 10, 100, 1000)
     ]  # fmt: skip
     kept = [

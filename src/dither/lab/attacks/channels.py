@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dither.lab.engines import Engine, Exact, Maker, dither
+from dither.lab.engines import Exact, Maker, dither
 from dither.lab.games import Bits, Line, counted, score_threshold, setting_of
 from dither.lab.result import Options, Result
 from dither.lab.worlds.table import Table
@@ -68,9 +68,7 @@ def _played(maker: Maker, options: Options) -> list[Line]:
             replies.append(engine.ask(QUESTIONS[-1], 2 * _PRICE))
             name, booked, refused = engine.name, engine.spend(), refused + engine.refusals
         # Values are left out: they carry noise, and other attacks measure them.
-        transcripts.append(
-            tuple((r.refusal, r.price, r.remaining, len(r.rows) if _is_exact(engine) else 0) for r in replies)
-        )
+        transcripts.append(tuple((r.refusal, r.price, r.remaining, len(r.rows)) for r in replies))
         seconds.append(sum(r.seconds for r in replies))
     kinds = len(set(transcripts))
     rest = {
@@ -91,10 +89,6 @@ def _played(maker: Maker, options: Options) -> list[Line]:
         note="measured on this machine: not repeatable from the seed", **rest,
     )  # fmt: skip
     return [shown, timed]
-
-
-def _is_exact(engine: Engine) -> bool:
-    return isinstance(engine, Exact)
 
 
 def _table(generator: np.random.Generator, poisoned: bool) -> Table:

@@ -25,7 +25,8 @@ def closest(key: str, options: Options, note: str, *, others: int = 0) -> tuple[
     # Draws of their own: the same game under three names would otherwise show the same luck three times.
     seed = options.seed + 100 * int(key[1:])
     return tuple(
-        play(attack, dither(), e, seed=seed, blocks=options.times(4), oracle=1.0, note=note) for e in options.epsilons
+        play(attack, dither(), e, seed=seed, blocks=options.times(4), oracle=1.0, note="" if position else note)
+        for position, e in enumerate(options.epsilons)
     )
 
 

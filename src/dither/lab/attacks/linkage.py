@@ -34,7 +34,7 @@ def a9(options: Options) -> Result:
     for birth in ("date", "month", "year"):
         lines.append(_linked(town, birth, options))
     lines.append(_row(options, "RAND HIE, real", "alone with it", *_rand()))
-    note = f"rows: {rows_refused('*', options)} Instead: a count by ZIP, birth date and sex"
+    note = f"rows: {rows_refused('*', options)} Instead, the game of A2: a count by ZIP, birth date and sex"
     return Result("A9", (*lines, *closest("A9", options, note)))
 
 

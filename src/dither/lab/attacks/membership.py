@@ -10,7 +10,7 @@ De Cristofaro 2018 (places); Steinke, Nasr, Jagielski 2023, Corollary 4.4 (many 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -81,7 +81,13 @@ def area_under(scores: Floats, truth: Bits) -> float:
 def _result(key: str, world: _World, options: Options, note: str) -> Result:
     releases = 2 * options.times(5)
     exact = _measure(key, world, Exact, Fraction(1), releases, options.seed, note)
-    found = [_measure(key, world, dither(), e, releases, options.seed, note) for e in options.epsilons]
+    found = [
+        tuple(
+            replace(line, oracle=best.value)
+            for line, best in zip(_measure(key, world, dither(), e, releases, options.seed, ""), exact, strict=True)
+        )
+        for e in options.epsilons
+    ]
     accuracy = [pair[0] for pair in found]
     figure = Figure(
         "epsilon",

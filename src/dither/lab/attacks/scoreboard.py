@@ -51,7 +51,7 @@ def a10(options: Options) -> Result:
         np.where(world.stars > 0, np.where(world.stars > 3, 4, 2), 0).astype(np.int8), world.day // 365 * 365
     )
     lines.append(_played(coarse, targets, MEMORIES[0], generator, options, "rows, liked or not, by year", truth=world))
-    note = f"rows: {rows_refused('*', options)} Instead: a count of who rated a film that day"
+    note = f"rows: {rows_refused('*', options)} Instead, the game of A2: a count of who rated a film that day"
     return Result("A10", (*lines, *closest("A10", options, note, others=20)))
 
 

@@ -18,7 +18,7 @@ from dither.lab.games import Bits, Line, Scene, counted, play
 from dither.lab.result import Options, Result
 from dither.lab.worlds.table import Table
 
-__all__ = ["TrackedBit", "a3", "track"]
+__all__ = ["TrackedBit", "a3", "exactly", "track"]
 
 PEOPLE, TARGETS = 500, 300
 
@@ -58,7 +58,7 @@ class TrackedBit:
 
 def a3(options: Options) -> Result:
     targets = options.times(TARGETS)
-    lines = [_exactly(maker, targets, options.seed) for maker in (Exact, Suppression, Rounding)]
+    lines = [exactly(maker, targets, options.seed) for maker in (Exact, Suppression, Rounding)]
     lines += [
         play(TrackedBit(), dither(), e, seed=options.seed, blocks=options.times(5), oracle=1.0)
         for e in options.epsilons
@@ -66,7 +66,7 @@ def a3(options: Options) -> Result:
     return Result("A3", tuple(lines))
 
 
-def _exactly(maker: Maker, targets: int, seed: int) -> Line:
+def exactly(maker: Maker, targets: int, seed: int) -> Line:
     """How many small counts come out exactly: each of `targets` people by age, children and ward."""
     started = time.monotonic()
     generator = np.random.default_rng(seed)

@@ -44,7 +44,7 @@ def a11(options: Options) -> Result:
                     baseline=1 / world.people, seed=options.seed, at=p)
             for p, hits in zip(POINTS, found, strict=True) if p in (2, 4)
         ]  # fmt: skip
-    note = f"rows: {rows_refused('*', options)} Instead: a count by antenna and hour"
+    note = f"rows: {rows_refused('*', options)} Instead, the game of A2: a count by antenna and hour"
     lines += closest("A11", options, note, others=10)
     return Result("A11", tuple(lines), Figure("points known", tuple(series)))
 
