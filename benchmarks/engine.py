@@ -2,8 +2,8 @@
 
     python benchmarks/run.py engine [--rows 20000000] [--repeat 5] [--source native|parquet|both]
 
-Data: rows assigned at random, 20 a unit on average, of which 28 are kept (3.4 % of units have more); 1000 groups; a value
-in [0, 100], outside it in 1 % (or 8 %) of the rows. Each variant runs in a process of its own, so that peak memory is its own.
+Data: rows assigned at random, 20 a unit on average, of which 28 are kept (3.4 % of units have more); 1000 groups; a
+value in [0, 100], outside it in 1 % (or 8 %) of the rows. Each variant runs in a process of its own, for its own peak memory.
 """
 
 from __future__ import annotations
@@ -52,11 +52,13 @@ def _print(kind: str, results: dict[str, dict[str, float]], rows: int) -> None:
         seconds = f"{found['median']:.3f} ({found['low']:.3f}-{found['high']:.3f})"
         ratio, memory = found["median"] / plain["median"], found["peak_mb"] / plain["peak_mb"]
         bar, memory_bar = BARS.get(variant, ""), MEMORY_BARS.get(variant, "")
-        print(f"{variant:20s} {seconds:>16s} {ratio:7.2f} {bar!s:>5s} {found['peak_mb']:8.0f} {memory:6.2f} {memory_bar!s:>5s}")
+        peak = f"{found['peak_mb']:8.0f} {memory:6.2f} {memory_bar!s:>5s}"
+        print(f"{variant:20s} {seconds:>16s} {ratio:7.2f} {bar!s:>5s} {peak}")
 
 
 def _in_process(options: argparse.Namespace, kind: str, variant: str) -> dict[str, float]:
-    command = [sys.executable, __file__, "--one", kind, variant, "--repeat", str(options.repeat), "--folder", str(options.folder)]
+    command = [sys.executable, __file__, "--one", kind, variant, "--repeat", str(options.repeat)]
+    command += ["--folder", str(options.folder)]
     found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return found
 
@@ -120,8 +122,10 @@ def _make(folder: Path, rows: int) -> None:
     """The table, once: 2.5 % of units with 100 rows each, the rest evenly random."""
     folder.mkdir(exist_ok=True)
     database, parquet = folder / "visits.duckdb", folder / "visits.parquet"
-    if database.exists() and duckdb.connect(str(database), read_only=True).execute("SELECT count(*) FROM visits").fetchone() == (rows,):
-        return
+    if database.exists():
+        with duckdb.connect(str(database), read_only=True) as connection:
+            if connection.execute("SELECT count(*) FROM visits").fetchone() == (rows,):
+                return
     for path in (database, parquet):
         path.unlink(missing_ok=True)
     connection = duckdb.connect(str(database))
@@ -152,7 +156,12 @@ def _overhead() -> None:
     frame = pd.DataFrame({"u": generator.integers(0, 500, 5000), "g": generator.integers(0, 100, 5000)})
     with tempfile.TemporaryDirectory() as folder:
         session = dither.open(
-            frame, privacy_unit="u", budget=10**6, bounds={"g": (0, 99)}, max_rows_per_unit=20, ledger=f"{folder}/l.ledger"
+            frame,
+            privacy_unit="u",
+            budget=10**6,
+            bounds={"g": (0, 99)},
+            max_rows_per_unit=20,
+            ledger=f"{folder}/l.ledger",
         )
         inside: list[float] = []
         measure = session.engine.measure

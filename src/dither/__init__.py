@@ -62,7 +62,9 @@ __all__ = [
     "Receipt",
     "Session",
     "accounting",
+    "audit",
     "differences",
+    "lab",
     "mechanisms",
     "noise",
     "open",
@@ -76,7 +78,7 @@ _HOMES = {
     "Session": "dither.session.session",
     "open": "dither.session.open",
 }
-_PACKAGES = ("accounting", "differences", "mechanisms", "noise")
+_PACKAGES = ("accounting", "audit", "differences", "lab", "mechanisms", "noise")
 
 
 def __getattr__(name: str) -> object:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.worlds import World, catalog_text
 
 from dither.engines import emit
 from dither.errors import BudgetExceeded, DitherError, EngineError, QueryRefused
 from dither.session import session as session_module
 from dither.session.session import Session
+from support.worlds import World, catalog_text
 
 TABLES = """
 [tables.t]
@@ -32,7 +32,8 @@ max_rows_per_unit = 2
 columns = { amt = { type = "integer", bounds = [0, 5] } }
 """
 DDL = {
-    "t": "uid BIGINT, region VARCHAR, sex VARCHAR, age INTEGER, big BIGINT, d DATE, note VARCHAR COLLATE NOCASE, u8 UTINYINT",
+    "t": "uid BIGINT, region VARCHAR, sex VARCHAR, age INTEGER, big BIGINT, d DATE, note VARCHAR COLLATE NOCASE, "
+    "u8 UTINYINT",
     "o": "uid BIGINT, amt BIGINT",
 }
 
@@ -124,8 +125,8 @@ def test_the_year_of_a_moved_date_stays_in_its_range(world: World, year: str) ->
 GIVEN = {
     "one group column twice": "t JOIN (SELECT region AS r1, region AS r2, COUNT(*) AS n FROM t GROUP BY region, sex) q "
     "ON t.region = q.r1 AND t.region = q.r2",
-    "one grouping set twice": "t JOIN (SELECT region, COUNT(*) AS n FROM t GROUP BY GROUPING SETS ((region), (region))) q "
-    "ON t.region = q.region",
+    "one grouping set twice": "t JOIN (SELECT region, COUNT(*) AS n FROM t "
+    "GROUP BY GROUPING SETS ((region), (region))) q ON t.region = q.region",
     "a join of noisy tables": "t JOIN (SELECT a.n AS n FROM (SELECT age, COUNT(*) AS n FROM t GROUP BY age) a JOIN "
     "(SELECT age, COUNT(*) AS n FROM t GROUP BY age) b ON a.n < b.n + 100000) q ON t.age < q.n + 100000",
 }

@@ -111,7 +111,7 @@ RELATIONS = {
     "unit count window": "SELECT uid, region, x, COUNT(*) OVER (PARTITION BY uid) AS k, p, flag, d FROM t",
     "union all": f"SELECT {_COLUMNS} FROM t UNION ALL SELECT {_COLUMNS} FROM t WHERE k > 0",
     "union": f"SELECT {_COLUMNS} FROM t UNION SELECT uid, region, x, k, p, NOT flag, d FROM t",
-    "except": f"SELECT {_COLUMNS} FROM t EXCEPT SELECT {_COLUMNS} FROM t WHERE k > 0",
+    "except": f"SELECT {_COLUMNS} FROM t EXCEPT SELECT {_COLUMNS} FROM t WHERE k < 0",
     "intersect": f"SELECT {_COLUMNS} FROM t INTERSECT SELECT {_COLUMNS} FROM t WHERE k > 0",
     "aggregate of a join": "SELECT t.uid, t.region, MAX(t.x) AS x, SUM(o.amt) AS k, MIN(t.p) AS p, "
     "BOOL_OR(t.flag) AS flag, "

@@ -12,7 +12,8 @@ NAMES = [
     "Answer", "BudgetError", "BudgetExceeded", "Catalog", "CatalogError", "DitherError", "EngineError",
     "EngineMismatch", "EngineUnavailable", "Explanation", "GuaranteeError", "InvalidParameter", "LedgerConflict",
     "LedgerCorrupt",
-    "LedgerError", "PolicyRefused", "QueryRefused", "Receipt", "Session", "accounting", "differences", "mechanisms",
+    "LedgerError", "PolicyRefused", "QueryRefused", "Receipt", "Session", "accounting", "audit", "differences",
+    "lab", "mechanisms",
     "noise", "open",
 ]  # fmt: skip
 

@@ -84,8 +84,8 @@ def summary(results: Iterable[Result]) -> str:
 
 
 def unexpected(results: Iterable[Result]) -> list[str]:
-    """Lines that should not be: Dither above its bound, or a planted fault that was not found. Time is shown, and is not
-    part of the guarantee: docs/explanation/known-limits.md."""
+    """Lines that should not be: Dither above its bound, or a planted fault that was not found. Time is shown, and is
+    not part of the guarantee: docs/explanation/known-limits.md."""
     found = []
     for result in results:
         for line in result.lines:

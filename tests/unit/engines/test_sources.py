@@ -18,7 +18,8 @@ from dither.errors import EngineError, EngineUnavailable
 from dither.noise import insecure_seeded
 from dither.session.open import open_catalog
 
-ROWS = "SELECT i % 20 AS person, 'g' || (i % 3) AS g, CAST(i AS DOUBLE) * CAST(0.5 AS DOUBLE) AS x, DATE '2024-01-01' + CAST(i % 31 AS INTEGER) AS d FROM range(100) t(i)"
+ROWS = """SELECT i % 20 AS person, 'g' || (i % 3) AS g, CAST(i AS DOUBLE) / 2 AS x,
+  DATE '2024-01-01' + CAST(i % 31 AS INTEGER) AS d FROM range(100) t(i)"""
 CATALOG = """
 [dataset]
 name = "sources"

@@ -34,6 +34,13 @@ class GuardedEngine:
     def read_public(self, node: nodes.Rows, select: str, suffix: str = "") -> Columns:
         return self.inner.read_public(node, select, suffix)
 
+    def refresh(self) -> bool:
+        return self.inner.refresh()
+
+    def prepare(self, measures: Sequence[nodes.Measure]) -> None:
+        """Binding looks at schemas; the text is never run."""
+        self.inner.prepare(measures)
+
     def __getattr__(self, name: str) -> Any:
         raise Untouchable(name)
 
