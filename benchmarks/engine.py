@@ -3,7 +3,7 @@
     python benchmarks/run.py engine [--rows 20000000] [--repeat 5] [--source native|parquet|both]
 
 Data: rows assigned at random, 20 a unit on average, of which 28 are kept (3.4 % of units have more); 1000 groups; a
-value in [0, 100], outside it in 1 % (or 8 %) of the rows. Each variant runs in its own process, for its own peak memory.
+value in [0, 100], outside it in 1 % (or 8 %) of the rows. Each variant runs in its own process for its peak memory.
 """
 
 from __future__ import annotations
