@@ -23,6 +23,13 @@ lint: $(VENV)/.test
 statistics: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) -m "long" tests/statistics tests/simulation
 
+audit: $(VENV)/.test
+	$(BIN)/dither audit --calls 4000000 --seed 1
+	$(BIN)/python -m pytest -n $(WORKERS) -m "long" tests/statistics/test_audit_power.py tests/statistics/test_audit_floats.py
+
+fuzz: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(WORKERS) -m "long" tests/properties
+
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 

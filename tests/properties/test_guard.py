@@ -347,9 +347,6 @@ EDGES = (
 )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a cast keeps a whole step of its type's range to itself: values there become NULL"
-)
 @pytest.mark.parametrize("condition", EDGES)
 def test_values_at_the_edge_of_a_type_are_cast_as_plain_duckdb_does(condition: str) -> None:
     edge = World(

@@ -159,7 +159,7 @@ def _plain(column: Any, sql_type: str) -> list[Any]:
     values = column.tolist()
     if sql_type == "DATE":
         return [None if v is None else v.date() if hasattr(v, "date") else v for v in values]
-    if column.dtype.kind == "f":
+    if sql_type != "HUGEINT" and column.dtype.kind == "f":
         return [None if v is None or v != v else v for v in values]
     if sql_type == "HUGEINT":
         return [None if v is None else int(v) for v in values]

@@ -94,6 +94,7 @@ def select(
         if item.kind == "STAR":
             raise finish.refuse_star(item)
         selected.append({**rewriter.expr(Tree(item.data, item.text)), "alias": finish.item_name(item)})
+    builder.in_select_list = False
     having = rewriter._optional(tree, "having")
     qualify = rewriter._optional(tree, "qualify")
     modifiers = finish.Rewriter(replace=builder.replace_in_order).modifiers(tree)
@@ -157,6 +158,7 @@ class _Grouped:
         self.binder = Binder(relation.scope, now=lowering.now)
         self.prefix = lowering.ids.measure()
         self.names: list[str] = []
+        self.in_select_list = True
         self.following: set[str] = set()
         """Aliases being looked into."""
 
@@ -193,7 +195,9 @@ class _Grouped:
     def _alias(self, tree: Tree) -> Json:
         """An alias of the SELECT list used in HAVING or QUALIFY stands for its expression."""
         path = [str(part) for part in tree.data["column_names"]]
-        if len(path) == 1:
+        # In the SELECT list a column of the table hides an alias of its name, as in DuckDB; in HAVING it does not.
+        hidden = self.in_select_list and self.relation.scope.find(path) is not None
+        if len(path) == 1 and not hidden:
             for item in self.items:
                 if item.alias.lower() == path[0].lower() and item.alias.lower() not in self.following:
                     # An alias that names itself would be followed without end.

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_rows", "as_value", "bind_measure", "blank", "empty_array", "named_in"]
 
-LARGEST_GIVEN = 100_000
+LARGEST_GIVEN = 10_000
 Plain = bool | int | float | str | dt.date | dt.datetime | None
 _CLASS = type  # `type` names expression types below
 

@@ -173,7 +173,7 @@ class WindowBinder(Binder):
                     "S-157", f"{display_name(name)} with a default is not supported.", hint="Use COALESCE."
                 )
         elif name in SIMPLE and len(args) <= 1:
-            function = SIMPLE[name]
+            function = "count_star" if SIMPLE[name] == "count" and not args else SIMPLE[name]
             aggregate = Aggregate(function, args, filter)
             type, lo, hi = _result(aggregate, tau, tree)
             if type.kind is Kind.DOUBLE and function in ("sum", "avg"):

@@ -92,7 +92,18 @@ def run(
     sql_types = [str(column[1]) for column in result.description]
     # Names may repeat (SELECT a, a): fetch by position.
     data = result.fetchnumpy() if len(set(names)) == len(names) else _by_position(cursor, sql, names)
+    for position, (name, sql_type) in enumerate(zip(list(data), sql_types, strict=True)):
+        if sql_type == "HUGEINT":
+            data[name] = _whole(cursor, sql, position)
     return dict(data), sql_types
+
+
+def _whole(cursor: duckdb.DuckDBPyConnection, sql: str, position: int) -> npt.NDArray[Any]:
+    """A HUGEINT column as Python integers: NumPy would make doubles of them."""
+    values = [row[position] for row in cursor.execute(sql).fetchall()]
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _typed_column(column: str, casts: Mapping[str, str]) -> str:

@@ -210,19 +210,16 @@ def _to_integer(expr: Expr, lo: int, hi: int) -> Expr:
     if expr.type.kind is Kind.INTEGER:
         fits = lo <= expr.lo and expr.hi <= hi
         return expr if fits else _within(expr, lo, hi)
-    # Ends a whole step inside keep a half-way value from rounding out of the type.
-    inner = expr if lo + 1 <= expr.lo and expr.hi <= hi - 1 else _within(expr, *_inner_ends(expr.type, lo, hi))
+    # First to an integer wide enough for all of it, rounded as the engine rounds; what is outside the type is NULL.
+    edge: Bound = Fraction(HUGEINT_LIMIT) if expr.type.kind is Kind.DECIMAL else float(HUGEINT_LIMIT)
+    inner = expr if -edge <= expr.lo and expr.hi <= edge else _within(expr, -edge, edge)
     assert inner.lo is not None and inner.hi is not None
     ends = math.floor(inner.lo), math.ceil(inner.hi)
     wide = ends[0] < INT64[0] or ends[1] > INT64[1]
-    return Expr(TO_HUGEINT if wide else TO_BIGINT, INTEGER, (inner,), nullable=inner.nullable, lo=ends[0], hi=ends[1])
-
-
-def _inner_ends(type: Type, lo: int, hi: int) -> tuple[Bound, Bound]:
-    if type.kind is Kind.DECIMAL:
-        edge = decimal_limit(type.scale) - 1
-        return max(Fraction(lo + 1), -edge), min(Fraction(hi - 1), edge)
-    return up(float(lo)), down(float(hi))
+    rounded = Expr(
+        TO_HUGEINT if wide else TO_BIGINT, INTEGER, (inner,), nullable=inner.nullable, lo=ends[0], hi=ends[1]
+    )
+    return rounded if lo <= ends[0] and ends[1] <= hi else _within(rounded, lo, hi)
 
 
 def _within(expr: Expr, lo: Bound, hi: Bound) -> Expr:
@@ -253,21 +250,24 @@ def _to_decimal_cast(call: Call, expr: Expr, parameters: tuple[int, ...]) -> Exp
         raise call.refuse("F-151", f"DECIMAL({digits}, {scale}) is not a decimal type.")
     if expr.type.kind is Kind.NULL:
         return as_decimal(call, expr, scale)
-    limit = Fraction(10) ** (digits - scale) - 1
+    largest = Fraction(10) ** (digits - scale) - Fraction(1, 10**scale)
+    room = decimal_limit(scale) - 1
     assert expr.lo is not None and expr.hi is not None
-    if expr.lo < -limit or expr.hi > limit:
-        ends: tuple[Bound, Bound] = (-limit, limit)
-        if expr.type.kind is Kind.DOUBLE:
-            ends = up(float(-limit)), down(float(limit))
-        elif expr.type.kind is Kind.INTEGER:
-            ends = int(-limit), int(limit)
-        expr = _within(expr, *ends)
     if expr.type.kind is Kind.DOUBLE:
-        assert expr.lo is not None and expr.hi is not None
+        inner = expr if -room <= expr.lo and expr.hi <= room else _within(expr, up(float(-room)), down(float(room)))
+        assert inner.lo is not None and inner.hi is not None
         step = Fraction(1, 10**scale)
-        lo, hi = Fraction(float(expr.lo)) - step, Fraction(float(expr.hi)) + step
-        return Expr(TO_DECIMAL, Type(Kind.DECIMAL, scale), (expr,), nullable=expr.nullable, lo=lo, hi=hi)
-    return as_decimal(call, expr, scale)
+        lo, hi = Fraction(float(inner.lo)) - step, Fraction(float(inner.hi)) + step
+        rounded = Expr(TO_DECIMAL, Type(Kind.DECIMAL, scale), (inner,), nullable=inner.nullable, lo=lo, hi=hi)
+    else:
+        ends: tuple[Bound, Bound] = (int(-room), int(room)) if expr.type.kind is Kind.INTEGER else (-room, room)
+        if expr.type.kind is Kind.DECIMAL:
+            edge = min(room, decimal_limit(expr.type.scale) - 1)
+            ends = (-edge, edge)
+        inner = expr if ends[0] <= expr.lo and expr.hi <= ends[1] else _within(expr, *ends)
+        rounded = as_decimal(call, inner, scale)
+    assert rounded.lo is not None and rounded.hi is not None
+    return rounded if -largest <= rounded.lo and rounded.hi <= largest else _within(rounded, -largest, largest)
 
 
 def _to_text(expr: Expr) -> Expr:

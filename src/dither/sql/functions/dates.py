@@ -99,7 +99,9 @@ def _part(call: Call, field: str, index: int) -> Expr:
         if DATE_RANGE[0] <= ends[0] and ends[1] <= DATE_RANGE[1]:
             first, last = date_of(ends[0]).year, date_of(ends[1]).year
         divisor, round_up = {"year": (1, 0), "decade": (10, 0), "century": (100, 99)}[field]
-        lo, hi = (first + round_up) // divisor, (last + round_up) // divisor
+        # Before the year 1 engines count decades and centuries in their own ways, one apart at most.
+        slack = 1 if field != "year" and first < 1 else 0
+        lo, hi = (first + round_up) // divisor - slack, (last + round_up) // divisor + slack
     return Expr(PARTS[field], INTEGER, (moment,), nullable=moment.nullable, lo=lo, hi=hi)
 
 
