@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from dither.sql.embedded import Columns
 from dither.sql.printing import quote_name
 
 __all__ = ["DuckDBEngine", "open_engine", "schema_at"]
+
+MOST_PREPARED = 8
 
 FAILED = "The database could not answer. What it said is for the owner only; the charge stands."
 
@@ -53,6 +55,7 @@ class DuckDBEngine:
         self._lock = threading.Lock()
         self._heavy: dict[str, tuple[int, str]] = {}
         self._public_version: str | None = None
+        self._prepared: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = {}
         self._connection = self._connect()
         self._schema = self._read_schema()
         self.check_references()
@@ -78,22 +81,25 @@ class DuckDBEngine:
     # What is charged for ------------------------------------------------------------------------------------------
 
     def measure(self, measures: Sequence[nodes.Measure]) -> Secret[list[MeasuredTable]]:
-        emission = self._emission()
         before = self._source.version()
         if self._public_version not in (None, before):
             raise EngineError(FAILED)
-        cursor = self._cursor()
+        texts = self._texts(measures)
+        with self._lock:
+            prepared = self._prepared.pop(tuple(texts), None)
+        cursor = prepared if prepared is not None else self._cursor()
+        statements = [f"EXECUTE question{i}" for i in range(len(texts))] if prepared is not None else texts
         try:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             try:
-                tables = [_fetch(cursor, measure, emission) for measure in measures]
+                results = iter([cursor.execute(statement).fetchnumpy() for statement in statements])
             finally:
                 cursor.execute("ROLLBACK")
         except duckdb.Error:
             raise EngineError(FAILED) from None
         if self._source.version() != before:
             raise EngineError(FAILED)
-        return Secret(tables)
+        return Secret([_table(measure, results) for measure in measures])
 
     def rows_per_unit(self, table: str, levels: Sequence[int]) -> Secret[npt.NDArray[np.int64]]:
         source = self._table_source(table)
@@ -115,12 +121,14 @@ class DuckDBEngine:
         schema = next(entry for entry in self._schema if self._key_of(entry) == table)
         scan = _scan_for(self._catalog.tables[table], schema, tau)
         query = emit.heavy_query(scan, self._emission(stored=False))
+        self._prepared.clear()
         self._connection.close()
         _write_heavy(self._heavy_path, self._plain_connection, table, query, tau, self._stamp(scan))
         self._connection.close()
         self._connection = self._connect()
 
     def close(self) -> None:
+        self._prepared.clear()
         self._connection.close()
         self._source.close()
 
@@ -188,18 +196,27 @@ class DuckDBEngine:
                 )
 
     def prepare(self, measures: Sequence[nodes.Measure]) -> None:
-        emission = self._emission()
+        texts = self._texts(measures)
         cursor = self._cursor()
+        try:
+            for number, text in enumerate(texts):
+                cursor.execute(f"PREPARE question{number} AS {text}")
+        except duckdb.Error:
+            raise GuaranteeError("The database does not accept the SQL made for this question.") from None
+        with self._lock:
+            # What was bound here is run by `measure`, when it is asked for the same: planning is paid for once.
+            while len(self._prepared) >= MOST_PREPARED:
+                self._prepared.pop(next(iter(self._prepared)))
+            self._prepared[tuple(texts)] = cursor
+
+    def _texts(self, measures: Sequence[nodes.Measure]) -> list[str]:
+        """The SQL of measures: for each its sums, then its histograms."""
+        emission = self._emission()
+        texts = []
         for measure in measures:
-            texts = [emit.measure_sql(measure, emission)]
-            texts += [
-                emit.histogram_sql(measure, p, emission) for p, v in enumerate(measure.vectors) if v.kind == "histogram"
-            ]
-            for text in texts:
-                try:
-                    cursor.execute(f"PREPARE question AS {text}")
-                except duckdb.Error:
-                    raise GuaranteeError("The database does not accept the SQL made for this question.") from None
+            texts.append(emit.measure_sql(measure, emission))
+            texts += [emit.histogram_sql(measure, position, emission) for position in _histograms_of(measure)]
+        return texts
 
     def refresh(self) -> bool:
         if self._public_version in (None, self._source.version()):
@@ -322,30 +339,28 @@ def schema_at(location: str, frame: Any) -> list[SchemaTable]:
     return sources.describe(location)
 
 
-def _fetch(cursor: duckdb.DuckDBPyConnection, measure: nodes.Measure, emission: emit.Emission) -> MeasuredTable:
-    data = cursor.execute(emit.measure_sql(measure, emission)).fetchnumpy()
-    vectors = []
-    for i in range(len(measure.vectors)):
-        vector = np.asarray(data[f"v{i}"])
-        if vector.dtype != np.int64:
-            raise EngineError(FAILED)
-        vectors.append(vector)
-    histograms = {
-        position: _histogram(cursor, measure, position, emission)
-        for position, vector in enumerate(measure.vectors)
-        if vector.kind == "histogram"
-    }
-    return MeasuredTable({key.id: data[key.id] for key in measure.keys}, tuple(vectors), histograms)
+def _table(measure: nodes.Measure, results: Iterator[dict[str, Any]]) -> MeasuredTable:
+    """The next results, which are the measure's sums and then its histograms."""
+    data = next(results)
+    vectors = tuple(_integers(data[f"v{i}"]) for i in range(len(measure.vectors)))
+    histograms = {position: _histogram(measure, next(results)) for position in _histograms_of(measure)}
+    return MeasuredTable({key.id: data[key.id] for key in measure.keys}, vectors, histograms)
 
 
-def _histogram(
-    cursor: duckdb.DuckDBPyConnection, measure: nodes.Measure, position: int, emission: emit.Emission
-) -> Histogram:
-    data = cursor.execute(emit.histogram_sql(measure, position, emission)).fetchnumpy()
-    cells, counts = (np.asarray(data[name]) for name in ("cell", "v0"))
-    if cells.dtype != np.int64 or counts.dtype != np.int64:
+def _histogram(measure: nodes.Measure, data: dict[str, Any]) -> Histogram:
+    return Histogram({key.id: data[key.id] for key in measure.keys}, _integers(data["cell"]), _integers(data["v0"]))
+
+
+def _histograms_of(measure: nodes.Measure) -> list[int]:
+    return [position for position, vector in enumerate(measure.vectors) if vector.kind == "histogram"]
+
+
+def _integers(column: Any) -> npt.NDArray[np.int64]:
+    """The column, which must have come as 64-bit integers: anything else would have lost bits."""
+    array = np.asarray(column)
+    if array.dtype != np.int64:
         raise EngineError(FAILED)
-    return Histogram({key.id: data[key.id] for key in measure.keys}, cells, counts)
+    return array
 
 
 def _scan_for(table: Table, schema: SchemaTable, tau: int) -> nodes.Scan:

@@ -404,6 +404,20 @@ def to_sql(tree: Json) -> str:
     return embedded.print_tree(statement)
 
 
+def only_picks(tree: Json) -> bool:
+    """Is every expression of the tree a column or a constant?"""
+    stack: list[Any] = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack.extend(item)
+        elif isinstance(item, dict):
+            if item.get("class", "COLUMN_REF") not in ("COLUMN_REF", "CONSTANT"):
+                return False
+            stack.extend(item.values())
+    return True
+
+
 def item_name(item: Tree) -> str:
     """What an output column is called: its alias, its column, or what was written."""
     if item.alias:

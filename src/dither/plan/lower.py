@@ -90,6 +90,7 @@ class Lowering:
             tuple(dict.fromkeys(self.notes)),
             tuple(aliases),
             tuple(phase for phase in self.phases if phase.name in needed),
+            finish.only_picks(whole.tree),
         )
 
     def _measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:

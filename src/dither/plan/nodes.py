@@ -310,6 +310,8 @@ class Plan:
     """(name, name of the measure that is the same): measured once, read under both names."""
     phases: tuple[Phase, ...] = ()
     """Questions inside this one, answered before it, in order."""
+    plain: bool = False
+    """The finish only picks and orders columns: it cannot fail, so it need not be rehearsed."""
 
 
 @dataclass(frozen=True)

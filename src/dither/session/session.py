@@ -99,7 +99,7 @@ class Session:
         signed = None
         for number, stage in enumerate(stages):
             try:
-                part = bound(stage, stages[:number], bind_measure)
+                part = bound(stage, stages[:number], bind_measure) if number else stage.priced
                 fresh: Fresh = {}
                 if stage.reservation is not None:
                     fresh, signed = self._measure(stage.reservation, part, stage.wanted)
@@ -186,8 +186,10 @@ class Session:
     def _rehearse(self, priced: PricedPlan) -> None:
         """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
         for _, part in _parts(priced):
-            rehearse(part.plan, self._stand_ins(part))
-            self.engine.prepare([blank(measure.measure) for measure in part.measures])
+            if not part.plan.plain:
+                rehearse(part.plan, self._stand_ins(part))
+            measures = [measure.measure for measure in part.measures]
+            self.engine.prepare([blank(measure) for measure in measures] if priced.phases else measures)
 
     def _reserved(self, priced: PricedPlan, epoch: str, fingerprint: str, request: str | None) -> list[Stage]:
         """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
