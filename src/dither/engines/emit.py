@@ -82,7 +82,11 @@ def choose_method(measure: Measure) -> Method:
 
 def measure_sql(measure: Measure, emission: Emission) -> str:
     """One SELECT: key columns k0, k1, ... and vectors v0, v1, ...; one row per group that has any (kept) row.
-    Histograms are read by `histogram_sql`; their vector is zero here."""
+    Histograms are read by `histogram_sql`; their vector is zero here, and with nothing else nothing is read."""
+    if not measure.has_private_keys and all(vector.kind == "histogram" for vector in measure.vectors):
+        keys = [f"CAST(NULL AS {sql_type(key.expr.type)}) AS {quote_name(key.id)}" for key in measure.keys]
+        zeros = [f"CAST(0 AS BIGINT) AS v{i}" for i in range(len(measure.vectors))]
+        return f"SELECT {', '.join([*keys, *zeros])} WHERE FALSE"
     return _summed(measure, emission, choose_method(measure), None)
 
 

@@ -22,7 +22,7 @@ from dither.answer.noisy import NoisyTable
 from dither.answer.release import release
 from dither.catalog.model import Catalog
 from dither.engines.base import Engine, MeasuredTable
-from dither.errors import DitherError, PolicyRefused
+from dither.errors import DitherError, LedgerConflict, PolicyRefused
 from dither.exact import Number
 from dither.ledger.model import NewVector, Reservation, ReservationRequest
 from dither.ledger.model import Receipt as SignedReceipt
@@ -200,7 +200,7 @@ class Session:
                 stages.append(stage)
                 if stage.wanted:
                     key = f"{request}/{name}" if request is not None and name else request
-                    stage.reservation = self._reserve(stage, epoch, fingerprint, key)
+                    stage.reservation = _fresh(self._reserve(stage, epoch, fingerprint, key))
             for stage in stages:
                 self._pay_for_reuse(stage.needs)
         except DitherError:
@@ -316,6 +316,17 @@ def _places(wanted: Sequence[Need]) -> list[tuple[int, list[int]]]:
 def _only(priced: PricedMeasure, places: list[int]) -> nodes.Measure:
     """The measure with its wanted vectors alone; private keys are chosen by all of them together."""
     return replace(priced.measure, vectors=tuple(priced.measure.vectors[p] for p in places))
+
+
+def _fresh(reservation: Reservation) -> Reservation:
+    """The reservation, when it is ours to read with: a request key that was used before finds the earlier entry."""
+    if reservation.repeated:
+        raise LedgerConflict(
+            f"A question with this request key was charged before; its entry {reservation.entry_id} is "
+            f"{reservation.state}.",
+            hint="What it measured is found without a key; to measure anew, use another key.",
+        )
+    return reservation
 
 
 def _parts(priced: PricedPlan) -> list[tuple[str, PricedPlan]]:
