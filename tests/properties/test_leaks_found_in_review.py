@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dither.engines import emit
+from dither.engines import relations
 from dither.errors import BudgetExceeded, DitherError, EngineError, QueryRefused
 from dither.session import session as session_module
 from dither.session.session import Session
@@ -151,7 +151,7 @@ def test_a_row_meets_no_more_rows_of_a_released_table_than_planned(
     except QueryRefused:
         return  # to refuse is as good
     measure = found[-1]
-    relation = emit.kept_relation_sql(measure.input, world.engine._emission(), emit.ids_of(measure.input))
+    relation = relations.kept_relation_sql(measure.input, world.engine._emission(), relations.ids_of(measure.input))
     ((most,),) = world.run(f'SELECT max(n) FROM (SELECT count(*) AS n FROM ({relation}) GROUP BY "{measure.unit}")')
     assert most <= measure.tau
 

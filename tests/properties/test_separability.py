@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from dither.engines import emit
+from dither.engines import emit, relations
 from dither.errors import QueryRefused
 from dither.plan import nodes
 from support.cases import (
@@ -92,10 +92,10 @@ def bag(world: World, sql: str, names: list[str]) -> Counter[str]:
 
 def assert_separable(world: World, name: str, found: Iterator[tuple[Rows, Rows]]) -> None:
     measure = relation(world, name)
-    ids = emit.ids_of(measure.input)
+    ids = relations.ids_of(measure.input)
     names = sorted(ids)
     emission = world.engine._emission()
-    texts = [show(measure.input, emission, ids) for show in (emit.relation_sql, emit.kept_relation_sql)]
+    texts = [show(measure.input, emission, ids) for show in (relations.relation_sql, relations.kept_relation_sql)]
     for t, o in found:
         fill(world, t, o)
         whole = [bag(world, sql, names) for sql in texts]
@@ -122,7 +122,7 @@ def test_a_relation_is_that_union_on_many_databases(world: World, name: str) -> 
 def test_no_unit_has_more_rows_than_declared_and_some_unit_has_as_many(world: World, name: str) -> None:
     measure = relation(world, name)
     unit = measure.unit
-    sql = emit.kept_relation_sql(measure.input, world.engine._emission(), emit.ids_of(measure.input))
+    sql = relations.kept_relation_sql(measure.input, world.engine._emission(), relations.ids_of(measure.input))
     most = 0
     for t, o in databases(SEVERAL):
         fill(world, t, o)

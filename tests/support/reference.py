@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from dither.engines import emit
+from dither.engines import relations
 from dither.plan import nodes
 from support.worlds import World
 
@@ -19,7 +19,7 @@ def ranked_rows(world: World, scan: nodes.Scan, places: Sequence[int]) -> dict[A
     """Each heavy unit's rows, in the order in which they are kept.
     places: for each column of the scan, where it stands in a stored row."""
     ranked: dict[Any, Rows] = defaultdict(list)
-    query = emit.heavy_query(scan, world.engine._emission())
+    query = relations.heavy_query(scan, world.engine._emission())
     for *values, unit, _ in world.run(f"SELECT * FROM ({query}) AS heavy ORDER BY u, r"):
         row: list[Any] = [None] * len(places)
         for place, value in zip(places, values, strict=True):

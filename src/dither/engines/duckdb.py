@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable, column_type
-from dither.engines import emit, sources
+from dither.engines import emit, relations, sources
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.private_folder import private_folder
 from dither.errors import EngineError, EngineMismatch, EngineUnavailable, GuaranteeError, InvalidParameter
@@ -71,7 +71,7 @@ class DuckDBEngine:
                 isinstance(below, nodes.PublicScan) and not self._catalog.tables[below.table].is_public
             ):
                 raise GuaranteeError("Planning asked for rows of a protected table.")
-        relation = emit.relation_sql(node, self._emission(), emit.ids_of(node))
+        relation = relations.relation_sql(node, self._emission(), relations.ids_of(node))
         try:
             self._public_version = self._public_version or self._source.version()
             return dict(self._cursor().execute(f"{select} FROM ({relation}) AS rows{suffix}").fetchnumpy())
@@ -120,7 +120,7 @@ class DuckDBEngine:
             return
         schema = next(entry for entry in self._schema if self._key_of(entry) == table)
         scan = _scan_for(self._catalog.tables[table], schema, tau)
-        query = emit.heavy_query(scan, self._emission(stored=False))
+        query = relations.heavy_query(scan, self._emission(stored=False))
         self._prepared.clear()
         self._connection.close()
         _write_heavy(self._heavy_path, self._plain_connection, table, query, tau, self._stamp(scan))
@@ -234,13 +234,13 @@ class DuckDBEngine:
                 return key
         raise KeyError(entry.name)
 
-    def _emission(self, *, stored: bool = True) -> emit.Emission:
-        return emit.Emission(self._table_source, self._stored_heavy if stored else _never_stored, self._salt)
+    def _emission(self, *, stored: bool = True) -> relations.Emission:
+        return relations.Emission(self._table_source, self._stored_heavy if stored else _never_stored, self._salt)
 
-    def _table_source(self, table: str) -> emit.TableSource:
+    def _table_source(self, table: str) -> relations.TableSource:
         entry = self._catalog.tables[table]
         from_sql, unit_sql = self._resolved(entry, "t")
-        return emit.TableSource(from_sql, unit_sql, lambda name: self._column_sql(table, name))
+        return relations.TableSource(from_sql, unit_sql, lambda name: self._column_sql(table, name))
 
     def _column_sql(self, table: str, name: str) -> str:
         """A stored column; texts compare by their bytes from here on, or a case-insensitive column would rank, hash
