@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow.ipc
 import pytest
 
 import dither
@@ -140,7 +141,6 @@ def test_formats_are_written_where_they_are_asked_for(folder: Path) -> None:
     lines = (folder / "a.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "health,n,n_low,n_high" and len(lines) == 6
     run(folder, "ask", COUNTS, "-e", "0.5", "--format", "arrow", "--output", "a.arrow")
-    pyarrow = pytest.importorskip("pyarrow")
     assert pyarrow.ipc.open_stream((folder / "a.arrow").read_bytes()).read_all().num_rows == 5
 
 

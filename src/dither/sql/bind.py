@@ -18,9 +18,10 @@ from dither.sql.names import Scope
 from dither.sql.parse import Tree
 from dither.sql.types import NULL, Kind
 
-__all__ = ["AGGREGATES", "Binder", "call_of", "column_path", "literal_of"]
+__all__ = ["AGGREGATES", "STANDARD_AGGREGATES", "Binder", "call_of", "column_path", "literal_of"]
 
-AGGREGATES = frozenset(
+# Those that may also run over noisy tables. The others are known so that they are refused as aggregates, by name.
+STANDARD_AGGREGATES = frozenset(
     [
         "count_star",
         "count",
@@ -33,9 +34,6 @@ AGGREGATES = frozenset(
         "quantile",
         "quantile_cont",
         "quantile_disc",
-        "percentile_cont",
-        "percentile_disc",
-        "approx_quantile",
         "var_pop",
         "var_samp",
         "variance",
@@ -49,14 +47,21 @@ AGGREGATES = frozenset(
         "countif",
         "bool_and",
         "bool_or",
-        "approx_count_distinct",
-        "first",
-        "last",
-        "any_value",
         "arg_min",
         "arg_max",
         "min_by",
         "max_by",
+    ]
+)
+AGGREGATES = STANDARD_AGGREGATES | frozenset(
+    [
+        "percentile_cont",
+        "percentile_disc",
+        "approx_quantile",
+        "approx_count_distinct",
+        "first",
+        "last",
+        "any_value",
         "list",
         "array_agg",
         "string_agg",

@@ -131,10 +131,6 @@ def date_of(days: int) -> dt.date:
     return _EPOCH + dt.timedelta(days=days)
 
 
-def timestamp_of(microseconds: int) -> dt.datetime:
-    return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=microseconds)
-
-
 def down(value: float) -> float:
     """The next float below: the outward side of a lower end."""
     return value if math.isinf(value) else math.nextafter(value, -math.inf)

@@ -1,12 +1,12 @@
-"""A second opinion: dp-accounting (extra `oracles`), where it is right; and the two places where it is not.
-
-Without that library this whole file is skipped, visibly."""
+"""A second opinion: dp-accounting, where it is right; and the two places where it is not."""
 
 import math
 from fractions import Fraction
 
+import dp_accounting
 import numpy as np
 import pytest
+from dp_accounting import pld, rdp
 
 from dither.accounting import (
     ComposedEvent,
@@ -26,10 +26,6 @@ from dither.accounting import (
     to_dp_accounting,
 )
 from dither.errors import InvalidParameter
-
-dp_accounting = pytest.importorskip("dp_accounting", reason="install dither[oracles] to compare with dp-accounting")
-pld = pytest.importorskip("dp_accounting.pld")
-rdp = pytest.importorskip("dp_accounting.rdp")
 
 REPLACE = dp_accounting.NeighboringRelation.REPLACE_ONE
 FINE = LaplaceEvent(Fraction(10**8), 10**7)

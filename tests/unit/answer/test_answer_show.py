@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import duckdb
+import pandas
 import pytest
 
 import dither
@@ -98,7 +99,6 @@ def test_about_warns_when_rows_are_picked_by_noise(session: dither.Session) -> N
 
 
 def test_about_a_gaussian_answer_gives_odds_with_their_chance_of_failing() -> None:
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"person": range(60)})
     with dither.open(frame, privacy_unit="person", budget={"rho": "0.01"}, max_rows_per_unit=1) as session:
         answer = session.ask("SELECT COUNT(*) FROM data", rho="0.01")

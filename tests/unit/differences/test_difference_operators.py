@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 
 from dither.differences import (
@@ -224,5 +225,4 @@ def test_a_wrong_argument_is_named(call: object, name: str) -> None:
 
 
 def test_other_columns_come_in_as_arrays() -> None:
-    pandas = pytest.importorskip("pandas")
     assert list(backward(pandas.Series([1, 4, 9]))) == [1, 3, 5]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
 from fractions import Fraction
 
 from dither.sql.expressions import Expr
@@ -310,7 +309,3 @@ def _float_down(value: Bound) -> float:
 
 def _float_up(value: Bound) -> float:
     return min(DBL_MAX, up(float(value))) if not isinstance(value, float) else value
-
-
-def with_range(expr: Expr, lo: Bound | None, hi: Bound | None) -> Expr:
-    return replace(expr, lo=lo, hi=hi)
