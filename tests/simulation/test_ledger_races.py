@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -27,8 +28,8 @@ def open_ledger(path: str, terms: BudgetTerms) -> Ledger:
     return Ledger.open(path, dataset="d", promise_digest="a" * 64, budget=terms, analysts={}, wait_s=60)
 
 
-def question(analyst: str, cost: Price, event: LaplaceEvent) -> ReservationRequest:
-    return ReservationRequest(analyst, "SELECT 1", "f" * 64, cost, (event,), ("v" * 64,), "1")
+def question(analyst: str, cost: Price, law: LaplaceEvent) -> ReservationRequest:
+    return ReservationRequest(analyst, "SELECT 1", "f" * 64, cost, (law,), ("v" * 64,), "1")
 
 
 def race(work: Callable[[int], int]) -> list[int]:
@@ -39,22 +40,24 @@ def race(work: Callable[[int], int]) -> list[int]:
         if os.fork() == 0:
             try:
                 os.write(writer, work(number).to_bytes(2, "big"))
+            except BaseException:
+                os.write(writer, traceback.format_exc().encode())
             finally:
                 os._exit(0)
         os.close(writer)
         pipes.append(reader)
-    results = [os.read(reader, 2) for reader in pipes]
+    results = [os.read(reader, 1 << 16) for reader in pipes]
     for reader in pipes:
         os.close(reader)
-    for _ in range(PROCESSES):
-        os.wait()
-    assert all(len(result) == 2 for result in results), "a process died"
+    statuses = [os.wait()[1] for _ in range(PROCESSES)]
+    for result in results:
+        assert len(result) == 2, f"a process died ({statuses}): {result.decode(errors='replace')}"
     return [int.from_bytes(result, "big") for result in results]
 
 
 def grants_won(path: str, terms: BudgetTerms, scale: int) -> list[int]:
     """Grants of epsilon 1/scale that each process wins before it is refused."""
-    event = LaplaceEvent(Fraction(scale), 1)
+    law = LaplaceEvent(Fraction(scale), 1)
     open_ledger(path, terms).close()
     everyone_is_here = fork.Barrier(PROCESSES)
 
@@ -64,7 +67,7 @@ def grants_won(path: str, terms: BudgetTerms, scale: int) -> list[int]:
         everyone_is_here.wait()
         try:
             while True:
-                ledger.reserve(question(f"analyst {number}", price(event), event))
+                ledger.reserve(question(f"analyst {number}", price(law), law))
                 won += 1
         except BudgetExceeded:
             return won
@@ -101,13 +104,13 @@ def test_an_approximate_budget_admits_as_many_as_the_rule_alone(tmp_path: Path, 
 @pytest.mark.long
 def test_nobody_waits_a_second_among_eight(tmp_path: Path) -> None:
     path, terms = str(tmp_path / "x.ledger"), BudgetTerms(epsilon=Fraction(10**6))
-    event = LaplaceEvent(Fraction(1000), 1)
+    law = LaplaceEvent(Fraction(1000), 1)
     open_ledger(path, terms).close()
 
     def longest_wait_ms(number: int) -> int:
         ledger, longest, end = open_ledger(path, terms), 0.0, time.monotonic() + 5
         while (start := time.monotonic()) < end:
-            ledger.reserve(question(f"analyst {number}", price(event), event))
+            ledger.reserve(question(f"analyst {number}", price(law), law))
             longest = max(longest, time.monotonic() - start)
         return round(longest * 1000)
 
@@ -117,11 +120,11 @@ def test_nobody_waits_a_second_among_eight(tmp_path: Path) -> None:
 
 def test_processes_that_create_one_ledger_together_create_one(tmp_path: Path) -> None:
     path, terms = str(tmp_path / "x.ledger"), BudgetTerms(epsilon=Fraction(3))
-    event = LaplaceEvent(Fraction(10), 1)
+    law = LaplaceEvent(Fraction(10), 1)
 
     def create_and_ask(number: int) -> int:
         ledger = open_ledger(path, terms)
-        ledger.answer(ledger.reserve(question("a", price(event), event)), [])
+        ledger.answer(ledger.reserve(question("a", price(law), law)), [])
         return 1
 
     assert sum(race(create_and_ask)) == PROCESSES
@@ -133,11 +136,11 @@ def test_processes_that_create_one_ledger_together_create_one(tmp_path: Path) ->
 
 def test_one_idempotency_key_in_all_processes_is_one_charge(tmp_path: Path) -> None:
     path, terms = str(tmp_path / "x.ledger"), BudgetTerms(epsilon=Fraction(3))
-    event = LaplaceEvent(Fraction(10), 1)
+    law = LaplaceEvent(Fraction(10), 1)
     open_ledger(path, terms).close()
 
     def ask(number: int) -> int:
-        request = ReservationRequest("a", "SELECT 1", "f" * 64, price(event), (), (), "1", idempotency_key="once")
+        request = ReservationRequest("a", "SELECT 1", "f" * 64, price(law), (), (), "1", idempotency_key="once")
         return 0 if open_ledger(path, terms).reserve(request).repeated else 1
 
     assert sum(race(ask)) == 1
