@@ -85,13 +85,13 @@ class World:
         ddl: Mapping[str, str],
         *,
         entropy: Entropy | None = None,
-        heavy_path: Path | None = None,
+        kept_path: Path | None = None,
     ) -> None:
         self.catalog = loads(catalog) if isinstance(catalog, str) else catalog
         self.ddl = dict(ddl)
         self._fills: list[tuple[str, str]] = []
         self.source = MemoryTables(ddl)
-        self.engine = DuckDBEngine(self.catalog, self.source, heavy_path=heavy_path)
+        self.engine = DuckDBEngine(self.catalog, self.source, kept_path=kept_path)
         self.ledger = new_ledger(self.catalog)
         taus = {k: t.max_rows_per_unit for k, t in self.catalog.tables.items() if t.max_rows_per_unit is not None}
         self.session = Session(self.catalog, self.engine, self.ledger, taus=taus, entropy=entropy)

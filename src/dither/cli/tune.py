@@ -1,4 +1,4 @@
-"""`dither tune`: choose once how many rows of one unit count in a table, and store the rest for faster questions."""
+"""`dither tune`: choose once how many rows of one unit count in a table, and store them for faster questions."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ class Engine(Protocol):
     def rows_per_unit(self, table: str, levels: Sequence[int]) -> Secret[npt.NDArray[np.int64]]:
         """For each level t of a public ascending grid: how many units have more than t rows in the table."""
 
-    def store_heavy(self, table: str, tau: int) -> None:
-        """Keep the rows of units with more than tau rows, ranked, where only the owner can read them."""
+    def store_kept(self, table: str, tau: int) -> None:
+        """Keep the rows that count (at most tau a unit) where only the owner can read them, for faster questions."""
 
     def close(self) -> None:
         """Let go of the database."""

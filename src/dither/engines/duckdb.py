@@ -7,9 +7,8 @@ Only SQL printed by `engines.emit` runs here. Analysts' text never does, and no 
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,14 @@ import numpy.typing as npt
 
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable, column_type
-from dither.engines import emit, relations, sources
+from dither.engines import emit, relations, sources, stored
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.private_folder import private_folder
 from dither.errors import EngineError, EngineMismatch, EngineUnavailable, GuaranteeError, InvalidParameter
 from dither.plan import nodes
 from dither.secret import Secret
 from dither.sql.embedded import Columns
+from dither.sql.expressions import Expr
 from dither.sql.printing import quote_name
 
 __all__ = ["DuckDBEngine", "open_engine", "schema_at"]
@@ -48,12 +48,12 @@ SETTINGS = (
 class DuckDBEngine:
     """One private in-memory DuckDB that reads the catalog's tables through views."""
 
-    def __init__(self, catalog: Catalog, source: sources.Source, *, heavy_path: Path | None) -> None:
+    def __init__(self, catalog: Catalog, source: sources.Source, *, kept_path: Path | None) -> None:
         self._catalog = catalog
         self._source = source
-        self._heavy_path = heavy_path
+        self._kept_path = kept_path
         self._lock = threading.Lock()
-        self._heavy: dict[str, tuple[int, str]] = {}
+        self._kept: dict[str, str] = {}
         self._public_version: str | None = None
         self._prepared: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = {}
         self._connection = self._connect()
@@ -114,18 +114,17 @@ class DuckDBEngine:
         assert row is not None
         return Secret(np.array(row, dtype=np.int64))
 
-    def store_heavy(self, table: str, tau: int) -> None:
-        """Rank heavy units' rows once and keep them, with the physical version they were built from."""
-        if self._heavy_path is None or isinstance(self._catalog.tables[table].unit, RowUnit):
+    def store_kept(self, table: str, tau: int) -> None:
+        if self._kept_path is None:
             return
-        schema = next(entry for entry in self._schema if self._key_of(entry) == table)
-        scan = _scan_for(self._catalog.tables[table], schema, tau)
-        query = relations.heavy_query(scan, self._emission(stored=False))
+        scan, columns = self._whole_scan(table, tau)
+        query = stored.kept_query(scan, columns, self._emission(use_stored=False))
         self._prepared.clear()
         self._connection.close()
-        _write_heavy(self._heavy_path, self._plain_connection, table, query, tau, self._stamp(scan))
-        self._connection.close()
-        self._connection = self._connect()
+        try:
+            stored.write_kept(self._kept_path, self._plain_connection, scan, query, self._stamp(scan))
+        finally:
+            self._connection = self._connect()
 
     def close(self) -> None:
         self._prepared.clear()
@@ -136,8 +135,9 @@ class DuckDBEngine:
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = self._plain_connection()
-        self._heavy = self._attach_heavy(connection)
-        allowed = [*self._source.files(), *([str(self._heavy_path)] if self._heavy else [])]
+        here = self._kept_path is not None and self._kept_path.exists()
+        self._kept = stored.attach_kept(connection, self._kept_path) if self._kept_path and here else {}
+        allowed = [*self._source.files(), *([str(self._kept_path)] if self._kept else [])]
         connection.execute(f"SET allowed_paths={_path_list(allowed)}")
         connection.execute("SET enable_external_access=false")
         connection.execute("SET lock_configuration=true")
@@ -234,8 +234,8 @@ class DuckDBEngine:
                 return key
         raise KeyError(entry.name)
 
-    def _emission(self, *, stored: bool = True) -> relations.Emission:
-        return relations.Emission(self._table_source, self._stored_heavy if stored else _never_stored, self._salt)
+    def _emission(self, *, use_stored: bool = True) -> relations.Emission:
+        return relations.Emission(self._table_source, self._stored_kept if use_stored else _nothing_stored, self._salt)
 
     def _table_source(self, table: str) -> relations.TableSource:
         entry = self._catalog.tables[table]
@@ -292,32 +292,26 @@ class DuckDBEngine:
         digest = hashlib.sha256(f"{self._catalog.name}\0{table}".encode()).digest()
         return int.from_bytes(digest[:7], "big")
 
-    def _stored_heavy(self, scan: nodes.Scan) -> str | None:
-        stored = self._heavy.get(scan.table)
-        if stored is None or stored != (scan.tau, self._stamp(scan)):
-            return None
-        return f"heavy.{quote_name(scan.table)}"
+    def _whole_scan(self, table: str, tau: int) -> tuple[nodes.Scan, dict[str, Expr]]:
+        schema = next(entry for entry in self._schema if self._key_of(entry) == table)
+        entry = self._catalog.tables[table]
+        column = entry.unit.column if isinstance(entry.unit, ColumnUnit) else None
+        unique = column is not None and (found := schema.column(column)) is not None and found.unique
+        return stored.table_scan(entry, schema, tau, truncated=not unique and not isinstance(entry.unit, RowUnit))
+
+    def _stored_kept(self, scan: nodes.Scan) -> str | None:
+        stamp = self._kept.get(scan.table)
+        return None if stamp is None or stamp != self._stamp(scan) else stored.kept_name(scan.table)
 
     def _stamp(self, scan: nodes.Scan) -> str:
-        """What stored rows depend on: the physical version of the source, the columns, the unit's path, the salt."""
-        facts = repr((self._source.version(), scan.table, [c.name for c in scan.columns], self._salt(scan.table)))
-        return hashlib.sha256((facts + self._catalog.promise_digest()).encode()).hexdigest()
-
-    def _attach_heavy(self, connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[int, str]]:
-        if self._heavy_path is None or not self._heavy_path.exists():
-            return {}
-        try:
-            connection.execute(f"ATTACH '{_quoted_path(self._heavy_path)}' AS heavy (READ_ONLY)")
-            rows = connection.execute("SELECT name, tau, stamp FROM heavy.stored").fetchall()
-        except duckdb.Error:
-            # Any doubt about what is stored means ranking inside the question.
-            return {}
-        return {str(name): (int(tau), str(stamp)) for name, tau, stamp in rows}
+        table = self._catalog.tables[scan.table]
+        version, promise = self._source.version(), self._catalog.promise_digest()
+        return stored.kept_stamp(scan, table, self._salt(scan.table), version, promise)
 
 
-def open_engine(catalog: Catalog, location: str, *, heavy_path: Path | None = None, frame: Any = None) -> DuckDBEngine:
+def open_engine(catalog: Catalog, location: str, *, kept_path: Path | None = None, frame: Any = None) -> DuckDBEngine:
     """The engine for a catalog whose source is a file, a folder or a glob at `location`, or a frame."""
-    return DuckDBEngine(catalog, sources.open_source(catalog, location, frame=frame), heavy_path=heavy_path)
+    return DuckDBEngine(catalog, sources.open_source(catalog, location, frame=frame), kept_path=kept_path)
 
 
 def schema_at(location: str, frame: Any) -> list[SchemaTable]:
@@ -363,40 +357,7 @@ def _integers(column: Any) -> npt.NDArray[np.int64]:
     return array
 
 
-def _scan_for(table: Table, schema: SchemaTable, tau: int) -> nodes.Scan:
-    """The scan of a table as lowering would make it: same columns in the same order."""
-    from dither.plan.separable import source_names
-
-    columns = tuple(nodes.ScanColumn(f"s0_{i}", name) for i, name in enumerate(source_names(table, schema)))
-    return nodes.Scan(fold(table.name), columns, "s0_unit", tau, truncated=True)
-
-
-def _write_heavy(
-    path: Path, connect: Callable[[], duckdb.DuckDBPyConnection], table: str, query: str, tau: int, stamp: str
-) -> None:
-    """Write one table's ranked rows into the owner's private file, which nobody else can read."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-    connection = connect()
-    old = os.umask(0o077)
-    try:
-        connection.execute(f"ATTACH '{_quoted_path(path)}' AS heavy")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS heavy.stored (name VARCHAR PRIMARY KEY, tau BIGINT, stamp VARCHAR)"
-        )
-        connection.execute("DELETE FROM heavy.stored WHERE name = ?", [table])
-        connection.execute(f"CREATE OR REPLACE TABLE heavy.{quote_name(table)} AS SELECT * FROM ({query}) ORDER BY r")
-        # The row comes last: a half-written table has no stamp and is never used.
-        connection.execute("INSERT INTO heavy.stored VALUES (?, ?, ?)", [table, tau, stamp])
-        connection.execute("DETACH heavy")
-    except duckdb.Error:
-        raise EngineError("The rows of heavy units could not be stored.") from None
-    finally:
-        os.umask(old)
-        connection.close()
-
-
-def _never_stored(scan: nodes.Scan) -> str | None:
+def _nothing_stored(scan: nodes.Scan) -> str | None:
     return None
 
 

@@ -13,28 +13,32 @@ How that is done follows the shape of the plan, never the data (docs/proofs/plan
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from dither.engines.relations import Emission, Part, Printer, float_text, key_text
+from dither.engines.relations import Emission, Part, Printer, float_text, key_text, steps_id
 from dither.plan import nodes
-from dither.plan.nodes import Measure, Vector
+from dither.plan.nodes import Measure, Scan, Vector
+from dither.plan.recipes import Grid, grid_of
 from dither.sql.expressions import Expr, columns_of
 from dither.sql.printing import print_expr, quote_name, sql_type
 from dither.sql.types import Kind
 
-__all__ = ["Method", "choose_method", "histogram_sql", "measure_sql"]
+__all__ = ["Method", "choose_method", "histogram_sql", "is_bounded_double", "measure_sql", "steps_sql"]
 
 Method = Literal["none", "subtract", "swap", "kept"]
 
 SATURATION = 2**62
 
 
-def choose_method(measure: Measure) -> Method:
-    """The way to truncate, by plan shape alone."""
+def choose_method(measure: Measure, kept: Callable[[Scan], str | None]) -> Method:
+    """The way to truncate, by plan shape and by what the owner has stored."""
     scans = [scan for scan in nodes.scans_of(measure.input) if scan.truncated]
     if not scans:
         return "none"
+    if all(kept(scan) is not None for scan in scans):
+        return "kept"
     by_row = all(v.kind in ("rows", "sum", "histogram") and not v.distinct for v in measure.vectors)
     by_unit = all(v.kind != "distinct" and not v.distinct for v in measure.vectors)
     if len(nodes.scans_of(measure.input)) > 1 or not by_unit:
@@ -55,12 +59,12 @@ def measure_sql(measure: Measure, emission: Emission) -> str:
         keys = [f"CAST(NULL AS {sql_type(key.expr.type)}) AS {quote_name(key.id)}" for key in measure.keys]
         zeros = [f"CAST(0 AS BIGINT) AS v{i}" for i in range(len(measure.vectors))]
         return f"SELECT {', '.join([*keys, *zeros])} WHERE FALSE"
-    return _summed(measure, emission, choose_method(measure), None)
+    return _summed(measure, emission, choose_method(measure, emission.kept), None)
 
 
 def histogram_sql(measure: Measure, position: int, emission: Emission) -> str:
     """One SELECT: key columns, the grid cell, and v0, how many rows are in it; only cells with a (kept) row."""
-    return _summed(measure, emission, choose_method(measure), measure.vectors[position])
+    return _summed(measure, emission, choose_method(measure, emission.kept), measure.vectors[position])
 
 
 def _summed(measure: Measure, emission: Emission, method: Method, cell: Vector | None) -> str:
@@ -83,12 +87,15 @@ def _grouped(measure: Measure, printer: Printer, part: Part, sign: int, cell: Ve
     if cell is not None:
         return _counted_cells(measure, printer, part, sign, cell)
     key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
-    wanted = columns_of(*key_exprs, *(e for v in measure.vectors for e in (v.expr, v.filter) if e is not None))
+    stored = [_stored_steps(vector, measure, printer.emission) for vector in measure.vectors]
+    computed = [v.expr for v, steps in zip(measure.vectors, stored, strict=True) if v.expr is not None and not steps]
+    filters = [vector.filter for vector in measure.vectors if vector.filter is not None]
+    wanted = columns_of(*key_exprs, *computed, *filters) | {steps for steps in stored if steps}
     if any(vector.kind == "units" for vector in measure.vectors):
         wanted |= {measure.unit}
     rows = printer.rows(measure.input, wanted, part)
     keys = [f"{key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
-    vectors = [_vector_sql(vector, sign, measure) for vector in measure.vectors]
+    vectors = [_vector_sql(vector, sign, measure, steps) for vector, steps in zip(measure.vectors, stored, strict=True)]
     counted = ["count(*)" if sign > 0 else "-count(*)"] if measure.has_private_keys else []
     selected = [*keys, *(f"{sql} AS v{i}" for i, sql in enumerate(vectors)), *(f"{sql} AS n" for sql in counted)]
     grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
@@ -158,12 +165,12 @@ def _saturated(column: str) -> str:
     return f"CAST(least(greatest(coalesce(sum({column}), 0), -{SATURATION}), {SATURATION}) AS BIGINT)"
 
 
-def _vector_sql(vector: Vector, sign: int, measure: Measure) -> str:
-    """The signed integer sum of one vector over a group's rows."""
+def _vector_sql(vector: Vector, sign: int, measure: Measure, steps: str | None) -> str:
+    """The signed integer sum of one vector over a group's rows. steps: the stored column of its steps, if any."""
     minus = "-" if sign < 0 else ""
     condition = f" FILTER (WHERE {print_expr(vector.filter)})" if vector.filter is not None else ""
     if vector.kind == "rows":
-        counted = "*" if vector.expr is None else _presence(vector.expr)
+        counted = "*" if vector.expr is None else quote_name(steps) if steps else _presence(vector.expr)
         return f"{minus}count({counted}){condition}"
     if vector.kind == "units":
         return f"{minus}count(DISTINCT {quote_name(measure.unit)}){condition}"
@@ -173,7 +180,34 @@ def _vector_sql(vector: Vector, sign: int, measure: Measure) -> str:
     distinct = "DISTINCT " if vector.distinct else ""
     if vector.kind == "distinct":
         return f"{minus}count(DISTINCT {key_text(vector.expr)}){condition}"
-    return f"{minus}coalesce(sum({distinct}{_contribution(vector)}){condition}, 0)"
+    contribution = _contribution(vector)
+    if steps:
+        contribution = quote_name(steps)
+        if vector.center:
+            contribution = f"CAST({contribution} AS BIGINT) - {vector.center}"
+    return f"{minus}coalesce(sum({distinct}{contribution}){condition}, 0)"
+
+
+def _stored_steps(vector: Vector, measure: Measure, emission: Emission) -> str | None:
+    """The id of the stored column that has the vector's contributions, centre not yet taken off."""
+    expr, below = vector.expr, measure.input
+    while isinstance(below, nodes.Filter):
+        below = below.input
+    if vector.kind not in ("rows", "sum") or vector.distinct or expr is None or not is_bounded_double(expr):
+        return None
+    if not isinstance(below, Scan) or emission.kept(below) is None:
+        return None
+    if vector.kind == "sum":
+        grid = grid_of(expr, centered=False)
+        ends = (grid.step, grid.lo - vector.center, grid.hi - vector.center)
+        if ends != (vector.step, vector.lo, vector.hi):
+            return None
+    return steps_id(str(expr.args[0].payload))
+
+
+def is_bounded_double(expr: Expr) -> bool:
+    """A stored column of doubles with declared bounds, read as it is."""
+    return expr.op == "read" and expr.type.kind is Kind.DOUBLE and expr.payload[0].bounds is not None  # type: ignore[index,union-attr]
 
 
 def _presence(expr: Expr) -> str:
@@ -199,18 +233,23 @@ def _contribution(vector: Vector) -> str:
         return _integer_contribution(vector, expr)
     if expr.type.kind in (Kind.DATE, Kind.TIMESTAMP):
         return _moment_contribution(vector, expr)
+    if is_bounded_double(expr):
+        return steps_sql(expr, Grid(vector.step, vector.center, vector.lo, vector.hi))
     scale = float_text(float(1 / vector.step))
     offset = float_text(0.5 - vector.center)
-    bounded = expr.op == "read" and expr.payload[0].bounds is not None  # type: ignore[index,union-attr]
-    if expr.type.kind is Kind.DOUBLE and bounded:
-        raw = quote_name(str(expr.args[0].payload))
-        lo, hi = float_text(float(expr.lo or 0)), float_text(float(expr.hi or 0))
-        return (
-            f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN CAST(floor({raw} * {scale} + {offset}) AS BIGINT) "
-            f"WHEN {raw} < {lo} THEN {vector.lo} WHEN {raw} <= CAST('infinity' AS DOUBLE) THEN {vector.hi} END"
-        )
     value = print_expr(expr) if expr.type.kind is Kind.DOUBLE else f"CAST({print_expr(expr)} AS DOUBLE)"
     return f"CAST(floor({value} * {scale} + {offset}) AS BIGINT)"
+
+
+def steps_sql(expr: Expr, grid: Grid) -> str:
+    """A bounded double on a grid, less its centre: an integer within the grid's ends, or NULL for NULL and NaN."""
+    raw = quote_name(str(expr.args[0].payload))
+    scale, offset = float_text(float(1 / grid.step)), float_text(0.5 - grid.center)
+    lo, hi = float_text(float(expr.lo or 0)), float_text(float(expr.hi or 0))
+    return (
+        f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN CAST(floor({raw} * {scale} + {offset}) AS BIGINT) "
+        f"WHEN {raw} < {lo} THEN {grid.lo} WHEN {raw} <= CAST('infinity' AS DOUBLE) THEN {grid.hi} END"
+    )
 
 
 def _integer_contribution(vector: Vector, expr: Expr) -> str:

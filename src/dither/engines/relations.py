@@ -31,6 +31,7 @@ __all__ = [
     "kept_relation_sql",
     "key_text",
     "relation_sql",
+    "steps_id",
 ]
 
 Part = Literal["all", "excess", "heavy", "heavy_kept", "kept"]
@@ -51,7 +52,8 @@ class Emission:
     """What the printer needs besides the nodes."""
 
     tables: Callable[[str], TableSource]
-    stored_heavy: Callable[[nodes.Scan], str | None]
+    kept: Callable[[nodes.Scan], str | None]
+    """The stored table of a scan's kept rows (`engines.stored`), where there is one that is true now."""
     salt: Callable[[str], int]
 
 
@@ -109,12 +111,9 @@ class Printer:
         self.heavy: dict[nodes.Scan, str] = {}
 
     def ctes(self) -> str:
-        named = [
-            f"{name} AS MATERIALIZED ({heavy_query(scan, self.emission)})"
-            for scan, name in self.heavy.items()
-            if self.emission.stored_heavy(scan) is None
-        ]
-        return ", ".join(named)
+        return ", ".join(
+            f"{name} AS MATERIALIZED ({heavy_query(scan, self.emission)})" for scan, name in self.heavy.items()
+        )
 
     def rows(self, node: Rows, needed: frozenset[str], part: Part) -> str:
         """A SELECT whose columns are the needed ids."""
@@ -157,6 +156,9 @@ class Printer:
                 return f"SELECT {_names(needed)} FROM ({f' {kind.upper()} '.join(sides)}) AS q"
 
     def _scan(self, scan: nodes.Scan, needed: frozenset[str], part: Part) -> str:
+        kept = self.emission.kept(scan)
+        if kept is not None and part == ("kept" if scan.truncated else "all"):
+            return _read_kept(scan, needed, kept)
         if not scan.truncated:
             # Not cut, so it has no heavy unit: the parts that speak of those are empty, the others are all rows.
             return self._stored(scan, needed) + (" AND FALSE" if part in ("excess", "heavy", "heavy_kept") else "")
@@ -190,9 +192,6 @@ class Printer:
         return f"SELECT {_list(columns)} FROM {self._heavy_name(scan)} WHERE {condition}"
 
     def _heavy_name(self, scan: nodes.Scan) -> str:
-        stored = self.emission.stored_heavy(scan)
-        if stored is not None:
-            return stored
         # Two scans of one table cut alike share one ranking.
         for other, name in self.heavy.items():
             if other.table == scan.table and other.tau == scan.tau:
@@ -260,6 +259,21 @@ class Printer:
         inner = self.rows(input, columns_of(*(e for e, _ in pairs)), part)
         columns = [f"{key_text(e) if keep is None else print_expr(e)} AS {quote_name(o)}" for e, o in pairs]
         return f"SELECT {_list(columns)} FROM ({inner}) AS q"
+
+
+def _read_kept(scan: nodes.Scan, needed: frozenset[str], table: str) -> str:
+    columns = []
+    for i, column in enumerate(scan.columns):
+        columns += [f"c{i} AS {quote_name(column.id)}"] if column.id in needed else []
+        columns += [f"s{i} AS {quote_name(steps_id(column.id))}"] if steps_id(column.id) in needed else []
+    if scan.unit in needed:
+        columns.append(f"u AS {quote_name(scan.unit)}")
+    return f"SELECT {_list(columns)} FROM {table}"
+
+
+def steps_id(column: str) -> str:
+    """How the stored steps of a column are asked for, beside the column itself."""
+    return f"{column} steps"
 
 
 def ids_of(node: Rows) -> frozenset[str]:

@@ -25,7 +25,7 @@ ROWS_EACH = 3
 
 def invented_engine(catalog: Catalog) -> DuckDBEngine:
     """An engine over invented rows of every table of the catalog."""
-    return DuckDBEngine(catalog, Inventions(invented_rows(catalog)), heavy_path=None)
+    return DuckDBEngine(catalog, Inventions(invented_rows(catalog)), kept_path=None)
 
 
 def invented_rows(catalog: Catalog) -> dict[str, list[dict[str, Any]]]:

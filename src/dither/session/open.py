@@ -84,7 +84,7 @@ def open_catalog(
     ready(catalog)
     location = resolve_source(catalog) if frame is None else ""
     where = resolve_ledger(catalog) if ledger is None else ledger
-    engine = open_engine(catalog, location, heavy_path=_heavy_path(catalog, where), frame=frame)
+    engine = open_engine(catalog, location, kept_path=_kept_path(catalog, where), frame=frame)
     try:
         _match(catalog, engine)
         book = Ledger.open(
@@ -190,8 +190,8 @@ def _analyst(catalog: Catalog, name: str | None) -> str:
     return fold(found.name)
 
 
-def _heavy_path(catalog: Catalog, where: str) -> Path | None:
-    return None if not where or "://" in where else Path(where).with_suffix(".excess.duckdb")
+def _kept_path(catalog: Catalog, where: str) -> Path | None:
+    return None if not where or "://" in where else Path(where).with_suffix(".kept.duckdb")
 
 
 def _declared_taus(catalog: Catalog) -> dict[str, int]:

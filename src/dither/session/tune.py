@@ -1,4 +1,4 @@
-"""Tune a table: fix how many rows one unit keeps, and store the rows of heavier units so that questions run faster.
+"""Tune a table: fix how many rows one unit keeps, and store the rows that count so that questions run faster.
 
 Flow: `Session.tune`. A declared cap costs nothing; a private choice is reserved, read, chosen and answered like any
 question, and what it found is kept beside the ledger for every later question.
@@ -41,8 +41,12 @@ class Tuned:
     share_kept: float | None
     """Estimated share of all rows that are kept; None where nothing was spent to know it."""
     charged: Price
+    every_row: bool = False
+    """True where every row is a unit of its own: nothing was there to choose."""
 
     def __str__(self) -> str:
+        if self.every_row:
+            return f"{self.table}: every row counts; they are stored for faster questions."
         how = "chosen privately" if self.chosen else "as declared"
         share = "" if self.share_kept is None else f"; about {100 * self.share_kept:.0f} % of rows are kept"
         return f"{self.table}: at most {self.max_rows} rows per unit, {how}{share}."
@@ -52,11 +56,16 @@ def tune(session: Session, table: str, *, epsilon: Number | None, for_epsilon: N
     """epsilon: what a private choice may cost.  for_epsilon, groups: what later questions will look like: their offer
     and their number of groups (public), which say how much noise a row of cap is worth."""
     entry = session.catalog.table(table)
-    if entry is None or entry.is_public or isinstance(entry.unit, RowUnit):
-        raise InvalidParameter("table", expected="a protected table whose unit may have several rows", found=table)
+    if entry is None or entry.is_public:
+        raise InvalidParameter("table", expected="a protected table", found=table)
     key = fold(entry.name)
+    if isinstance(entry.unit, RowUnit):
+        if epsilon is not None:
+            raise InvalidParameter("epsilon", expected="none: every row of the table counts", found=epsilon)
+        session.engine.store_kept(key, 1)
+        return Tuned(entry.name, 1, False, None, Price(), every_row=True)
     if key in session.taus and epsilon is None:
-        session.engine.store_heavy(key, session.taus[key])
+        session.engine.store_kept(key, session.taus[key])
         return Tuned(entry.name, session.taus[key], False, None, Price())
     if epsilon is None:
         raise CatalogError(
@@ -66,7 +75,7 @@ def tune(session: Session, table: str, *, epsilon: Number | None, for_epsilon: N
     chosen = _choose(session, key, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
     session.taus[key] = chosen.max_rows
     _remember(session, key, chosen)
-    session.engine.store_heavy(key, chosen.max_rows)
+    session.engine.store_kept(key, chosen.max_rows)
     return Tuned(entry.name, chosen.max_rows, True, chosen.share_kept, chosen.price)
 
 

@@ -1,0 +1,112 @@
+"""The kept rows of tuned tables, in a file of the owner's: what every question would cut, clamp and round, done once.
+
+Flow: `dither tune` calls `write_kept`; an engine attaches the file when it opens and reads a stored table instead of
+the source's for as long as the stamp says that it is what the source would give.
+A stored table has the scan's columns c0, c1, ... as they are, the unit u, and for each bounded double its integer steps
+s0, s1, ... on the grid of sums. Decision: docs/decisions/0013-kept-rows-are-stored.md
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import duckdb
+
+from dither.catalog.model import Column, Table, fold
+from dither.catalog.schema import SchemaTable
+from dither.engines.emit import is_bounded_double, steps_sql
+from dither.engines.relations import Emission, kept_relation_sql
+from dither.errors import EngineError
+from dither.plan import nodes
+from dither.plan.reads import read_column
+from dither.plan.recipes import grid_of
+from dither.plan.separable import source_names
+from dither.sql.expressions import Expr
+from dither.sql.printing import quote_name
+
+__all__ = ["attach_kept", "kept_name", "kept_query", "kept_stamp", "table_scan", "write_kept"]
+
+_INT32 = 2**31
+
+
+def kept_name(table: str) -> str:
+    """The stored table, as SQL names it."""
+    return f"kept.{quote_name(table)}"
+
+
+def kept_stamp(scan: nodes.Scan, table: Table, salt: int, source_version: str, promise: str) -> str:
+    """A digest of all that the stored rows depend on."""
+    columns = [(column.name, column.type, column.bounds) for column in table.columns.values()]
+    facts = (source_version, scan.table, [c.name for c in scan.columns], scan.tau, scan.truncated, salt, columns)
+    return hashlib.sha256(f"{facts!r}{promise}".encode()).hexdigest()
+
+
+def attach_kept(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
+    """Make the stored tables readable; the stamp of each. Any doubt about the file means doing without it."""
+    try:
+        connection.execute(f"ATTACH '{_quoted(path)}' AS kept (READ_ONLY)")
+        return dict(connection.execute("SELECT name, stamp FROM kept.stored").fetchall())
+    except duckdb.Error:
+        return {}
+
+
+def write_kept(
+    path: Path, connect: Callable[[], duckdb.DuckDBPyConnection], scan: nodes.Scan, query: str, stamp: str
+) -> None:
+    """Write one table's kept rows into the owner's private file, which nobody else can read."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    connection = connect()
+    old = os.umask(0o077)
+    try:
+        connection.execute(f"ATTACH '{_quoted(path)}' AS kept")
+        connection.execute("CREATE TABLE IF NOT EXISTS kept.stored (name VARCHAR PRIMARY KEY, stamp VARCHAR)")
+        connection.execute("DELETE FROM kept.stored WHERE name = ?", [scan.table])
+        connection.execute(f"CREATE OR REPLACE TABLE {kept_name(scan.table)} AS {query}")
+        # The row comes last: a half-written table has no stamp and is never used.
+        connection.execute("INSERT INTO kept.stored VALUES (?, ?)", [scan.table, stamp])
+        connection.execute("DETACH kept")
+    except duckdb.Error:
+        raise EngineError("The rows that count could not be stored.") from None
+    finally:
+        os.umask(old)
+        connection.close()
+
+
+def table_scan(table: Table, schema: SchemaTable, tau: int, *, truncated: bool) -> tuple[nodes.Scan, dict[str, Expr]]:
+    """The scan of a table as lowering would make it, and its columns as questions read them."""
+    columns = tuple(nodes.ScanColumn(f"s0_{i}", name) for i, name in enumerate(source_names(table, schema)))
+    read = {}
+    for entry in columns:
+        found = schema.column(entry.name)
+        assert found is not None
+        declared = table.column(entry.name) or Column(entry.name, "text")
+        read[entry.id] = read_column(declared, found.engine_type, entry.id)
+    return nodes.Scan(fold(table.name), columns, "s0_unit", tau, truncated=truncated), read
+
+
+def kept_query(scan: nodes.Scan, columns: Mapping[str, Expr], emission: Emission) -> str:
+    """All rows that count of one table. columns: as questions read them, by their id."""
+    wanted = frozenset({scan.unit, *(column.id for column in scan.columns)})
+    rows = kept_relation_sql(scan, emission, wanted)
+    stored = [f"{quote_name(column.id)} AS c{i}" for i, column in enumerate(scan.columns)]
+    steps = [f"{sql} AS s{i}" for i, sql in _steps_of(scan, columns)]
+    return f"SELECT {', '.join([*stored, f'{quote_name(scan.unit)} AS u', *steps])} FROM ({rows}) AS q"
+
+
+def _steps_of(scan: nodes.Scan, columns: Mapping[str, Expr]) -> Iterator[tuple[int, str]]:
+    for i, column in enumerate(scan.columns):
+        expr = columns[column.id]
+        if not is_bounded_double(expr):
+            continue
+        grid = grid_of(expr, centered=False)
+        # Four bytes a row where they suffice: a scan's time is mostly the width of what it reads.
+        narrow = grid.lo >= -_INT32 and grid.hi < _INT32
+        yield i, f"CAST({steps_sql(expr, grid)} AS {'INTEGER' if narrow else 'BIGINT'})"
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
