@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
     if options.one:
         print(json.dumps(_measure(options.folder, *options.one, options.repeat)))
         return
-    _make(options.folder, options.rows)
+    make(options.folder, options.rows)
     kinds = ("native", "parquet") if options.source == "both" else (options.source,)
     for kind in kinds:
         # Stored once by a process of its own, as an owner would, so that questions do not bear its memory.
@@ -85,7 +85,7 @@ def _plain(source: Path, kind: str, repeat: int) -> list[float]:
         table = "s.visits"
     query = f"SELECT g, count(*), sum(x) FROM {table} GROUP BY g"
     connection.execute(query).fetchall()
-    return [_timed(lambda: connection.execute(query).fetchall()) for _ in range(repeat)]
+    return [timed(lambda: connection.execute(query).fetchall()) for _ in range(repeat)]
 
 
 def _private(source: Path, kind: str, variant: str, column: str, repeat: int) -> list[float]:
@@ -94,15 +94,9 @@ def _private(source: Path, kind: str, variant: str, column: str, repeat: int) ->
     from dither.session.open import open_catalog
 
     del dither
-    unit = '"row"' if variant.startswith("row") else f'"u"\nmax_rows_per_unit = {TAU}'
     tuned = "tune" in variant
     ledger = source.parent / f"{kind}-{variant.split()[0]}{'-tuned' if tuned else ''}.ledger"
-    catalog = loads(
-        f'[dataset]\nname = "bench"\nledger = "{ledger}"\n[source]\nurl = "{source}"\n[unit]\nname = "person"\n'
-        f"[budget]\nepsilon = 1000000\n[tables.visits]\nprivacy_unit = {unit}\n[tables.visits.columns]\n"
-        'g = { type = "integer", bounds = [0, 999] }\nx = { type = "double", bounds = [0, 100] }\n'
-        'y = { type = "double", bounds = [0, 100] }\n'
-    )
+    catalog = loads(catalog_text(source, ledger, row=variant.startswith("row")))
     ledger.unlink(missing_ok=True)
     session = open_catalog(catalog)
     if "tune once" in variant:
@@ -113,17 +107,28 @@ def _private(source: Path, kind: str, variant: str, column: str, repeat: int) ->
         # COUNT(x) and the sum would share a vector; the question is the plain one.
         question = f"SELECT g, COUNT(*), SUM({column}) FROM visits GROUP BY g"
         session.ledger.open_release(f"run {i} {time.time_ns()}")
-        times.append(_timed(lambda q=question: session.ask(q, epsilon=0.5)))
+        times.append(timed(lambda q=question: session.ask(q, epsilon=0.5)))
     return times[1:]
 
 
-def _timed(work: object) -> float:
+def catalog_text(source: Path, ledger: Path, *, row: bool) -> str:
+    """The catalog over the table: the row as unit, or the person."""
+    unit = '"row"' if row else f'"u"\nmax_rows_per_unit = {TAU}'
+    return (
+        f'[dataset]\nname = "bench"\nledger = "{ledger}"\n[source]\nurl = "{source}"\n[unit]\nname = "person"\n'
+        f"[budget]\nepsilon = 1000000\n[tables.visits]\nprivacy_unit = {unit}\n[tables.visits.columns]\n"
+        'g = { type = "integer", bounds = [0, 999] }\nx = { type = "double", bounds = [0, 100] }\n'
+        'y = { type = "double", bounds = [0, 100] }\n'
+    )
+
+
+def timed(work: object) -> float:
     start = time.perf_counter()
     work()  # type: ignore[operator]
     return time.perf_counter() - start
 
 
-def _make(folder: Path, rows: int) -> None:
+def make(folder: Path, rows: int) -> None:
     """The table, once: 2.5 % of units with 100 rows each, the rest evenly random."""
     folder.mkdir(exist_ok=True)
     database, parquet = folder / "visits.duckdb", folder / "visits.parquet"
@@ -186,7 +191,7 @@ def _overhead() -> None:
         for i in range(60):
             inside[0] = 0.0
             question = f"SELECT g, COUNT(*) FROM data WHERE g < {i + 10} GROUP BY g"
-            total = _timed(lambda q=question: session.ask(q, epsilon=0.1))
+            total = timed(lambda q=question: session.ask(q, epsilon=0.1))
             owns.append(total - inside[0])
         own = statistics.median(owns[10:])
         with open(f"{folder}/sync", "wb") as file:
@@ -194,7 +199,7 @@ def _overhead() -> None:
             for _ in range(50):
                 file.write(b"x" * 4096)
                 file.flush()
-                syncs.append(_timed(lambda: os.fsync(file.fileno())))
+                syncs.append(timed(lambda: os.fsync(file.fileno())))
         two = 2 * statistics.median(syncs)
     print(f"\noverhead of ask: {own * 1e3:.1f} ms, of which two fsyncs {two * 1e3:.1f} ms (bar: 10 ms + two fsyncs)")
 
@@ -212,7 +217,7 @@ def _cold_start() -> None:
             f"import dither; db = dither.open({str(path)!r}, privacy_unit='u', budget=1, max_rows_per_unit=10, "
             "bounds={'g': (0, 99)}); db.ask('SELECT g, COUNT(*) FROM million GROUP BY g', epsilon=0.5)"
         )
-        times = [_timed(lambda: subprocess.run([sys.executable, "-c", code], check=True)) for _ in range(5)]
+        times = [timed(lambda: subprocess.run([sys.executable, "-c", code], check=True)) for _ in range(5)]
     print(f"cold process to first answer, 1M rows: {statistics.median(times):.2f} s (bar: 1.0 s)")
 
 

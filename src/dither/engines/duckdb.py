@@ -42,6 +42,8 @@ SETTINGS = (
     # It turns `row_number() <= k` into an arg_min that is three times slower and takes 2.6 times the memory.
     "SET disabled_optimizers='top_n_window_elimination'",
     "SET preserve_insertion_order=false",
+    # Histograms of a million cells count in a plain array, where the cells' range is known: four times as fast.
+    "SET GLOBAL perfect_ht_threshold=21",
 )
 
 

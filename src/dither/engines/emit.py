@@ -107,10 +107,12 @@ def _counted_cells(measure: Measure, printer: Printer, part: Part, sign: int, ce
     assert cell.expr is not None
     key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
     conditions = [cell.filter] if cell.filter is not None else []
-    rows = printer.rows(measure.input, columns_of(*key_exprs, cell.expr, *conditions), part)
+    stored = _stored_steps(cell, measure, printer.emission)
+    wanted = columns_of(*key_exprs, *([] if stored else [cell.expr]), *conditions) | ({stored} if stored else set())
+    rows = printer.rows(measure.input, wanted, part)
     keys = [f"{key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
     where = " AND ".join(print_expr(condition) for condition in conditions) or "TRUE"
-    inner = f"SELECT {', '.join([*keys, f'{_contribution(cell)} AS cell'])} FROM ({rows}) AS q WHERE {where}"
+    inner = f"SELECT {', '.join([*keys, f'{_contribution(cell, stored)} AS cell'])} FROM ({rows}) AS q WHERE {where}"
     names = [quote_name(f"r{i}") for i in range(len(keys))]
     counted = "count(*)" if sign > 0 else "-count(*)"
     grouping = ", ".join([*names, "cell"])
@@ -123,6 +125,10 @@ def _combine(measure: Measure, parts: list[str], cell: Vector | None) -> str:
         names = [f"{_final_key(key.expr, i)} AS {quote_name(key.id)}" for i, key in enumerate(measure.keys)]
         grouping = ", ".join(str(i + 1) for i in range(len(names) + 1))
         selected = ", ".join([*names, "CAST(cell AS BIGINT) AS cell", f"{_saturated('v0')} AS v0"])
+        if len(parts) == 1 and not any(_groups_raw(key.expr) for key in measure.keys):
+            # Nothing to add up: a million cells are not grouped twice.
+            selected = ", ".join([*names, "CAST(cell AS BIGINT) AS cell", "CAST(v0 AS BIGINT) AS v0"])
+            return f"SELECT {selected} FROM ({parts[0]}) AS parts WHERE cell IS NOT NULL"
         union = " UNION ALL ".join(parts)
         return (
             f"SELECT {selected} FROM ({union}) AS parts WHERE cell IS NOT NULL GROUP BY {grouping} HAVING sum(v0) > 0"
@@ -180,12 +186,7 @@ def _vector_sql(vector: Vector, sign: int, measure: Measure, steps: str | None) 
     distinct = "DISTINCT " if vector.distinct else ""
     if vector.kind == "distinct":
         return f"{minus}count(DISTINCT {key_text(vector.expr)}){condition}"
-    contribution = _contribution(vector)
-    if steps:
-        contribution = quote_name(steps)
-        if vector.center:
-            contribution = f"CAST({contribution} AS BIGINT) - {vector.center}"
-    return f"{minus}coalesce(sum({distinct}{contribution}){condition}, 0)"
+    return f"{minus}coalesce(sum({distinct}{_contribution(vector, steps)}){condition}, 0)"
 
 
 def _stored_steps(vector: Vector, measure: Measure, emission: Emission) -> str | None:
@@ -193,16 +194,24 @@ def _stored_steps(vector: Vector, measure: Measure, emission: Emission) -> str |
     expr, below = vector.expr, measure.input
     while isinstance(below, nodes.Filter):
         below = below.input
-    if vector.kind not in ("rows", "sum") or vector.distinct or expr is None or not is_bounded_double(expr):
+    if vector.kind not in ("rows", "sum", "histogram") or vector.distinct or expr is None:
         return None
-    if not isinstance(below, Scan) or emission.kept(below) is None:
+    if not is_bounded_double(expr) or not isinstance(below, Scan) or emission.kept(below) is None:
         return None
-    if vector.kind == "sum":
-        grid = grid_of(expr, centered=False)
-        ends = (grid.step, grid.lo - vector.center, grid.hi - vector.center)
-        if ends != (vector.step, vector.lo, vector.hi):
+    if vector.kind != "rows":
+        stored = grid_of(expr, centered=False)
+        width = vector.step / stored.step
+        if width.denominator != 1:
+            return None
+        coarse = tuple(_coarse(end, int(width)) - vector.center for end in (stored.lo, stored.hi))
+        if coarse != (vector.lo, vector.hi):
             return None
     return steps_id(str(expr.args[0].payload))
+
+
+def _coarse(steps: int, width: int) -> int:
+    """Stored steps in steps `width` times as wide, rounded as the engine does it."""
+    return (steps + width // 2) // width
 
 
 def is_bounded_double(expr: Expr) -> bool:
@@ -225,10 +234,12 @@ def _presence(expr: Expr) -> str:
     return print_expr(expr)
 
 
-def _contribution(vector: Vector) -> str:
+def _contribution(vector: Vector, stored: str | None) -> str:
     """One row's integer: the value on the grid, less the centre, within [lo, hi] steps; NULL stays NULL."""
     expr = vector.expr
     assert expr is not None
+    if stored:
+        return _stored_contribution(vector, expr, quote_name(stored))
     if expr.type.kind is Kind.INTEGER:
         return _integer_contribution(vector, expr)
     if expr.type.kind in (Kind.DATE, Kind.TIMESTAMP):
@@ -239,6 +250,17 @@ def _contribution(vector: Vector) -> str:
     offset = float_text(0.5 - vector.center)
     value = print_expr(expr) if expr.type.kind is Kind.DOUBLE else f"CAST({print_expr(expr)} AS DOUBLE)"
     return f"CAST(floor({value} * {scale} + {offset}) AS BIGINT)"
+
+
+def _stored_contribution(vector: Vector, expr: Expr, steps: str) -> str:
+    grid = grid_of(expr, centered=False)
+    width = int(vector.step / grid.step)
+    if width > 1:
+        # From a multiple of the width below all of them, for `//` cuts towards zero.
+        base = grid.lo // width * width
+        steps = f"(CAST({steps} AS BIGINT) + {width // 2 - base}) // {width}"
+        return f"{steps} + {base // width - vector.center}"
+    return f"CAST({steps} AS BIGINT) - {vector.center}" if vector.center else steps
 
 
 def steps_sql(expr: Expr, grid: Grid) -> str:
