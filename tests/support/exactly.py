@@ -39,6 +39,7 @@ def noise_off() -> Iterator[None]:
 
     with (
         mock.patch("dither.answer.release.add_noise", lambda values, law, entropy: saturate(values)),
+        mock.patch("dither.mechanisms.running.totals.add_noise", lambda values, law, entropy: saturate(values)),
         mock.patch("dither.session.session.price_plan", lambda *args, **terms: at_once(price_plan(*args, **terms))),
     ):
         yield

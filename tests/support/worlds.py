@@ -125,9 +125,12 @@ class World:
             connection.execute(f'INSERT INTO "{key}" {select}')
         return connection
 
+    def priced_at(self, sql: str, **offer: Any) -> PricedPlan:
+        """The plan under an offer (epsilon=..., rho=...)."""
+        return price_plan(self.session.plan(sql), Offer.create(**offer), self.catalog, delta_per_question=self._delta())
+
     def priced(self, sql: str) -> PricedPlan:
-        plan = self.session.plan(sql)
-        return price_plan(plan, Offer.create(epsilon=1), self.catalog, delta_per_question=self._delta())
+        return self.priced_at(sql, epsilon=1)
 
     def _delta(self) -> Any:
         return self.ledger.budget.delta_selection / 1000

@@ -14,11 +14,12 @@ import duckdb
 import numpy as np
 
 from dither.answer.evaluate import evaluate
-from dither.answer.intervals import REPLICATES, bounds_of
+from dither.answer.intervals import REPLICATES, bounds_of, total_half_widths
 from dither.answer.noisy import NoisyTable, replicate
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
 from dither.plan.nodes import Plan
+from dither.plan.price import RunningLaw
 from dither.sql import embedded
 from dither.sql.embedded import Columns
 from dither.sql.printing import quote_name
@@ -77,6 +78,8 @@ def interval_columns(table: NoisyTable) -> Columns:
     for recipe in table.recipes:
         low, high = bounds_of(recipe, table)
         columns[f"{recipe.id}_low"], columns[f"{recipe.id}_high"] = low, high
+        if recipe.kind in ("count", "sum") and isinstance(table.laws[recipe.vectors[0]], RunningLaw):
+            columns[f"{recipe.id}_total_half"] = total_half_widths(recipe, table)
     return columns
 
 

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from dither.answer.evaluate import evaluate
 from dither.answer.noisy import NoisyTable, replicate
 from dither.noise import DiscreteLaplace
-from dither.plan.price import Law
+from dither.plan.price import Law, RunningLaw
 from dither.plan.recipes import Recipe
 
-__all__ = ["CONFIDENCE", "REPLICATES", "bounds_of", "half_width_of_mix"]
+__all__ = ["CONFIDENCE", "REPLICATES", "bounds_of", "half_width_of_mix", "total_half_widths"]
 
 CONFIDENCE = 0.95
 REPLICATES = 399
@@ -56,9 +56,26 @@ def bounds_of(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
 
 def _around_one(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
     position = recipe.vectors[0]
-    half = table.laws[position].half_width(CONFIDENCE) * float(table.vectors[position].step)
+    half = _half_widths(table, position) * float(table.vectors[position].step)
     value = np.asarray(evaluate(recipe, table.vectors, table.values), dtype=np.float64)
     return value - half, value + half
+
+
+def _half_widths(table: NoisyTable, position: int) -> Floats | float:
+    """In steps: one for all groups, or, where noise is placed for running totals, each group's own."""
+    law = table.laws[position]
+    if not isinstance(law, RunningLaw):
+        return law.half_width(CONFIDENCE)
+    return law.half_widths(CONFIDENCE)[table.axis(position).place]
+
+
+def total_half_widths(recipe: Recipe, table: NoisyTable) -> Floats:
+    """Of the running totals of an aggregate whose noise was placed for them, group by group."""
+    position = recipe.vectors[0]
+    law = table.laws[position]
+    assert isinstance(law, RunningLaw)
+    half = law.total_half_widths(CONFIDENCE)[table.axis(position).place]
+    return np.asarray(half * float(table.vectors[position].step))
 
 
 def _around_two(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from dither.answer.evaluate import evaluate
 from dither.plan.nodes import Vector
-from dither.plan.price import ChoiceLaw, Law
+from dither.plan.price import ChoiceLaw, Law, RunningLaw
 from dither.plan.recipes import Recipe
+from dither.plan.running import Axis, axis_of
 from dither.sql.embedded import Columns
 
 __all__ = ["NoisyTable", "replicate"]
@@ -39,6 +40,12 @@ class NoisyTable:
     def size(self) -> int:
         return len(self.values[0]) if self.values else len(next(iter(self.keys.values())))
 
+    def axis(self, position: int) -> Axis:
+        """Where the groups stand along the key that a vector is summed up over."""
+        running = self.vectors[position].running
+        assert running is not None
+        return axis_of(running, self.keys)
+
     def columns(self) -> Columns:
         """Keys k0, k1, ... and aggregates a0, a1, ... as the finish reads them."""
         found: Columns = dict(self.keys)
@@ -50,10 +57,28 @@ class NoisyTable:
 def replicate(table: NoisyTable, count: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], ...]:
     """The vectors with fresh noise of the same laws added, (count, n_groups): what might as well have come out.
     An ordinary generator serves: nothing private is hidden by this noise."""
-    return tuple(
-        values + _draw(law, (count, len(values)), generator)
-        for values, law in zip(table.values, table.laws, strict=True)
-    )
+    found = []
+    for position, (values, law) in enumerate(zip(table.values, table.laws, strict=True)):
+        if isinstance(law, RunningLaw):
+            found.append(values + _draw_running(law, table.axis(position), count, generator))
+        else:
+            found.append(values + _draw(law, (count, len(values)), generator))
+    return tuple(found)
+
+
+def _draw_running(law: RunningLaw, axis: Axis, count: int, generator: np.random.Generator) -> npt.NDArray[Any]:
+    """Noise of steps: differences of the noise of totals, group after group of each line."""
+    design = law.plan.design
+    coordinates = len(design.measure(np.zeros(law.plan.n, dtype=np.int64), 0))
+    noise = np.empty((count, len(axis.place)))
+    order = np.lexsort((axis.place, axis.line))
+    line, place = axis.line[order], axis.place[order]
+    begins = np.concatenate([[True], line[1:] != line[:-1]])
+    for replica in range(count):
+        drawn = _draw(law.plan.law, (axis.lines, coordinates), generator).astype(np.int64)
+        totals = np.stack([np.rint(design.totals(one)) for one in drawn])[line, place]
+        noise[replica, order] = totals - np.where(begins, 0, np.concatenate([[0], totals[:-1]]))
+    return noise
 
 
 def _draw(law: Law, shape: tuple[int, int], generator: np.random.Generator) -> npt.NDArray[Any]:

@@ -16,9 +16,12 @@ from dither.catalog.model import Neighbours
 from dither.engines.base import Histogram, MeasuredTable
 from dither.mechanisms.quantile import choose_quantile
 from dither.mechanisms.release import add_noise
+from dither.mechanisms.running import RunningPlan
 from dither.noise import Entropy, uniform_below
-from dither.plan.price import ChoiceLaw, PricedMeasure, PricedVector
+from dither.plan.keys import Domain
+from dither.plan.price import ChoiceLaw, PricedMeasure, PricedVector, RunningLaw
 from dither.plan.recipes import FINE
+from dither.plan.running import Axis, axis_of
 from dither.sql.embedded import Columns
 from dither.sql.types import Kind
 
@@ -37,7 +40,7 @@ def release(
     if domain is not None:
         listed, size, keys = domain.columns, domain.size, {}
         exact = complete(table, domain)
-        noisy = [_noisy(v, values, entropy) for v, values in zip(vectors, exact, strict=True)]
+        noisy = [_over_list(v, values, domain, entropy) for v, values in zip(vectors, exact, strict=True)]
     else:
         assert priced.selecting is not None
         noisy = [_noisy(v, values, entropy) for v, values in zip(vectors, table.vectors, strict=True)]
@@ -58,7 +61,28 @@ def release(
 def _noisy(vector: PricedVector, values: Ints, entropy: Entropy) -> Ints:
     if isinstance(vector.law, ChoiceLaw):
         return values
+    assert not isinstance(vector.law, RunningLaw)
     return add_noise(values, vector.law, entropy)
+
+
+def _over_list(vector: PricedVector, values: Ints, domain: Domain, entropy: Entropy) -> Ints:
+    if not isinstance(vector.law, RunningLaw):
+        return _noisy(vector, values, entropy)
+    assert vector.vector.running is not None
+    return _running_steps(vector.law.plan, values, axis_of(vector.vector.running, domain.columns), entropy)
+
+
+def _running_steps(plan: RunningPlan, values: Ints, axis: Axis, entropy: Entropy) -> Ints:
+    """Totals of every line, released; each group's number is its total less that of the group before it."""
+    whole = np.zeros((axis.lines, plan.n), dtype=np.int64)
+    whole[axis.line, axis.place] = values
+    totals = [np.rint(plan.release(line, entropy=entropy).totals).astype(np.int64) for line in whole]
+    order = np.lexsort((axis.place, axis.line))
+    line, ordered = axis.line[order], np.stack(totals)[axis.line[order], axis.place[order]]
+    before = np.concatenate([[0], np.where(line[1:] == line[:-1], ordered[:-1], 0)]) if len(order) else ordered
+    steps = np.empty(len(values), dtype=np.int64)
+    steps[order] = ordered - before
+    return steps
 
 
 def _chosen(

@@ -12,7 +12,7 @@ from dither.accounting import Price, Remaining
 from dither.catalog.model import Catalog
 from dither.noise import DiscreteLaplace
 from dither.plan import nodes
-from dither.plan.price import ChoiceLaw, PricedPlan, PricedVector
+from dither.plan.price import ChoiceLaw, PricedPlan, PricedVector, RunningLaw
 from dither.sql.expressions import Expr
 
 __all__ = ["Explanation", "VectorPlan", "describe_expression", "describe_vector", "explain_plan"]
@@ -80,9 +80,10 @@ def explain_plan(
             for p, vector in enumerate(measure.vectors):
                 vectors.append(_vector_plan(vector, measure.measure, groups, (m, p) in known))
             scans |= {s.table: s.tau for s in nodes.scans_of(measure.measure.input) if s.truncated}
+    totals = dict.fromkeys(_totals_note(v) for priced, _ in parts for m in priced.measures for v in m.vectors)
     plan = parts[-1][0].plan
     kept = tuple((catalog.tables[table].name, tau) for table, tau in sorted(scans.items()))
-    notes = list(plan.notes)
+    notes = [*plan.notes, *(note for note in totals if note)]
     if cost.gaussian:
         notes.append("Gaussian noise closes the epsilon meter of this budget: later questions are priced in rho alone.")
     return Explanation(
@@ -151,6 +152,17 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
             float("nan"),
             known,
         )
+    if isinstance(law, RunningLaw):
+        kind = "Laplace" if isinstance(law.plan.law, DiscreteLaplace) else "Gaussian"
+        return VectorPlan(
+            describe_vector(vector.vector, measure),
+            groups,
+            vector.distance * step,
+            f"{law.plan.design.name} with {kind}",
+            law.plan.noise_scale * step,
+            law.half_width(0.95) * step,
+            known,
+        )
     mechanism = "Laplace" if isinstance(law, DiscreteLaplace) else "Gaussian"
     scale = float(law.scale) if isinstance(law, DiscreteLaplace) else float(law.sigma2) ** 0.5
     return VectorPlan(
@@ -162,6 +174,14 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
         law.half_width(0.95) * step,
         known,
     )
+
+
+def _totals_note(vector: PricedVector) -> str:
+    """Why running totals are made as they are, and how sure they are."""
+    if not isinstance(vector.law, RunningLaw):
+        return ""
+    widest = vector.law.total_half_widths(0.95).max(initial=0.0) * float(vector.vector.step)
+    return f"Running totals of {describe_vector(vector.vector)}: each within ± {widest:.4g}. {vector.law.plan.reason}"
 
 
 def _left(cost: Price, remaining: Remaining | None) -> int | None:

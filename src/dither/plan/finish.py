@@ -308,7 +308,23 @@ def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTr
     tree.take("aggregate_handling")
     tree.done()
     names = tuple(item_name(item) for item in items)
-    return FinishTree({**tree.data, **changed}, names, ("derived",) * len(items), source.measures | rewriter.measures())
+    roles = _roles_over(changed, source.whole)
+    return FinishTree({**tree.data, **changed}, names, roles, source.measures | rewriter.measures())
+
+
+def _roles_over(outer: Json, inner: FinishTree | None) -> tuple[str, ...]:
+    """Columns that tell rows apart, where the rows are those of a SELECT below and all its groups are shown."""
+    items = outer["select_list"]
+    keys = (
+        set() if inner is None else {n.lower() for n, r in zip(inner.columns, inner.roles, strict=True) if r == "key"}
+    )
+    shown = [
+        item["column_names"][-1].lower() if item["class"] == "COLUMN_REF" and not outer["group_expressions"] else ""
+        for item in items
+    ]
+    if not keys or not keys <= set(shown):
+        return ("derived",) * len(items)
+    return tuple("key" if name in keys else "derived" for name in shown)
 
 
 def set_operation(tree: Tree, parts: list[FinishTree]) -> FinishTree:
@@ -366,6 +382,13 @@ def column_named(name: str) -> Json:
     return {**copy.deepcopy(_column_shape()), "column_names": [name]}
 
 
+def plus_minus(item: Json, sign: str, half: Json, alias: str) -> Json:
+    """`item - half` or `item + half`."""
+    shape = copy.deepcopy(_sum_shape())
+    arguments = [{"name": "", "expression": {**part, "alias": ""}} for part in (item, half)]
+    return {**shape, "function_name": sign, "arguments": arguments, "qualified_name": {"path": [sign]}, "alias": alias}
+
+
 def to_sql(tree: Json) -> str:
     """The text DuckDB prints for a rewritten tree."""
     statement = {"error": False, "statements": [{"node": tree, "named_param_map": []}]}
@@ -409,6 +432,13 @@ def _parsed_from(sql: str) -> Json:
 def _column_shape() -> Json:
     """A column reference as this version of DuckDB writes it."""
     node: Json = embedded.parse_json("SELECT x")["statements"][0]["node"]["select_list"][0]
+    return node
+
+
+@functools.lru_cache(maxsize=1)
+def _sum_shape() -> Json:
+    """x + y as this version of DuckDB writes it."""
+    node: Json = embedded.parse_json("SELECT x + y")["statements"][0]["node"]["select_list"][0]
     return node
 
 

@@ -6,13 +6,13 @@ integer vectors, and the SELECT itself is rewritten so that aggregates and keys 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dither.errors import QueryRefused
-from dither.plan import finish, nodes, separable
-from dither.plan.recipes import Aggregate, Recipe, compile_aggregates
+from dither.plan import finish, nodes, running, separable
+from dither.plan.recipes import Aggregate, Recipe, along, compile_aggregates
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
 from dither.sql.expressions import Expr
@@ -99,7 +99,9 @@ def select(
     qualify = rewriter._optional(tree, "qualify")
     modifiers = finish.Rewriter(replace=builder.replace_in_order).modifiers(tree)
     tree.done()
-    builder.measure()
+    # Groups that HAVING leaves out are not in the totals: those are then no running totals of all groups.
+    windows = [] if having else [selected, qualify, modifiers]
+    builder.measure(running.running_windows(windows, builder.key_ids))
     changed: Json = {
         "cte_map": {"map": []},
         "select_list": selected,
@@ -114,14 +116,14 @@ def select(
         "sample": None,
     }
     finished = {**tree.data, **changed}
-    roles = tuple(_role(item) for item in selected)
+    roles = tuple("aggregate" if _total(item, builder.totals) else _role(item) for item in selected)
     merges = any(modifier["type"] == "DISTINCT_MODIFIER" for modifier in modifiers)
     with_ends = (
         None
         if merges
         else {
             **finished,
-            "select_list": [*selected, *_interval_ends(selected, roles)],
+            "select_list": [*selected, *_interval_ends(selected, roles, builder.totals)],
             "from_table": builder.source(intervals=True),
         }
     )
@@ -136,10 +138,27 @@ def _role(item: Json) -> str:
     return "key" if item["column_names"][0].startswith("k") else "aggregate"
 
 
-def _interval_ends(selected: list[Json], roles: tuple[str, ...]) -> list[Json]:
+def _total(item: Json, totals: Mapping[str, nodes.Running]) -> str | None:
+    """The aggregate that an output column is the running total of, where its noise was placed for that."""
+    found = running.total_of(item, list(dict.fromkeys(_keys_of(item))))
+    return found[0] if found is not None and totals.get(found[0]) == found[1] else None
+
+
+def _keys_of(item: Json) -> list[str]:
+    trees = [*item.get("partitions", []), *(order["expression"] for order in item.get("orders", []))]
+    return [tree["column_names"][0] for tree in trees if tree.get("class") == "COLUMN_REF"]
+
+
+def _interval_ends(selected: list[Json], roles: tuple[str, ...], totals: Mapping[str, nodes.Running]) -> list[Json]:
     ends = []
     for position, (item, role) in enumerate(zip(selected, roles, strict=True)):
-        if role == "aggregate":
+        total = _total(item, totals)
+        if total is not None:
+            half = finish.column_named(f"{total}_total_half")
+            ends += [
+                finish.plus_minus(item, sign, half, f"{end}_{position}") for sign, end in (("-", "low"), ("+", "high"))
+            ]
+        elif role == "aggregate":
             for end in ("low", "high"):
                 ends.append({**finish.column_named(f"{item['column_names'][0]}_{end}"), "alias": f"{end}_{position}"})
     return ends
@@ -158,6 +177,9 @@ class _Grouped:
         self.binder = Binder(relation.scope, now=lowering.now)
         self.prefix = lowering.ids.measure()
         self.names: list[str] = []
+        self.key_ids = [f"k{i}" for i in range(len(keys.exprs))]
+        self.totals: Mapping[str, nodes.Running] = {}
+        """Aggregates whose noise is placed for their running totals."""
         self.in_select_list = True
         self.following: set[str] = set()
         """Aliases being looked into."""
@@ -238,8 +260,9 @@ class _Grouped:
             self.groupings.append(tuple(chosen))
         return f"g{self.groupings.index(tuple(chosen))}"
 
-    def measure(self) -> None:
-        """Add one measure per grouping set to the lowering."""
+    def measure(self, wanted: Mapping[str, nodes.Running]) -> None:
+        """Add one measure per grouping set to the lowering. wanted: aggregates the question also sums up."""
+        self.totals = wanted if len(self.keys.sets) == 1 else {}
         for number, chosen in enumerate(self.keys.sets):
             name = f"{self.prefix}_{number}" if len(self.keys.sets) > 1 else self.prefix
             self.names.append(self._measure(name, chosen))
@@ -260,6 +283,10 @@ class _Grouped:
                 present = Expr(logic.IS_NOT_NULL, BOOLEAN, (key.expr,), nullable=False)
                 relation = separable.filter_rows(relation, present)
         vectors, recipes = compile_aggregates(self.aggregates, relation)
+        if self.totals and domain is not None:
+            vectors, recipes = along(self.totals, vectors, recipes)
+        by_id = {recipe.id: recipe for recipe in recipes}
+        self.totals = {a: way for a, way in self.totals.items() if vectors[by_id[a].vectors[0]].running == way}
         if any(vector.quantile in (0, 1) for vector in vectors):
             self.lowering.notes.append(EXTREMES)
         catalog = self.lowering.catalog

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
-from dither.plan import finish, grouped, nodes, phases, rows, separable
+from dither.plan import finish, grouped, nodes, phases, rows, running, separable
 from dither.plan.fingerprint import measure_digest
 from dither.plan.keys import KeyLists
+from dither.plan.recipes import along
 from dither.plan.separable import Ids, PublicFacts, Relation
 from dither.sql.bind import Binder, call_of
 from dither.sql.expressions import Expr, columns_of, conjuncts
@@ -128,6 +129,8 @@ class Lowering:
             whole = finish.over_noisy(tree, source, noisy)
             if not whole.measures:
                 raise tree.refuse("S-103", "This SELECT reads no table.", hint="Name a table of the catalog in FROM.")
+            if source.whole is not None:
+                self._note_totals(whole, source.whole)
             return whole
         relation, leftover = self.combine(source, tree, environment)
         relation = self.where(relation, leftover, tree, environment, outer)
@@ -315,6 +318,17 @@ class Lowering:
                 "P-124", "Column names after a subquery's alias are not supported.", hint="Name them inside it."
             )
         return self._as_source(self.query(node, environment), tree.alias or "subquery")
+
+    def _note_totals(self, outer: finish.FinishTree, inner: finish.FinishTree) -> None:
+        """Mark what a SELECT over one measure's groups sums up along a key."""
+        names = running.renamed_columns(outer.tree, inner.tree)
+        place = next((i for i, m in enumerate(self.measures) if {m.name} == inner.measures), None)
+        if names is None or place is None or self.measures[place].domain is None:
+            return
+        measure = self.measures[place]
+        found = running.running_windows([outer.tree], [key.id for key in measure.keys], names)
+        vectors, recipes = along(found, measure.vectors, self.recipes[measure.name])
+        self.measures[place], self.recipes[measure.name] = replace(measure, vectors=vectors), recipes
 
     def _as_source(self, lowered: Lowered, alias: str) -> list[Relation] | finish.NoisySource:
         match lowered:

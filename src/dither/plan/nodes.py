@@ -219,6 +219,15 @@ VectorKind = Literal["rows", "units", "sum", "distinct", "histogram"]
 
 
 @dataclass(frozen=True)
+class Running:
+    """Totals along one key of a measure, within each combination of its other keys."""
+
+    key: str
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
 class Vector:
     """One integer per key: what is counted or summed, and how far one unit can move it.
 
@@ -242,6 +251,8 @@ class Vector:
     """Equal values of one group count once, whoever has them."""
     quantile: Fraction | None = None
     """Of a histogram: which quantile is chosen over it; 0 and 1 stand a few ranks inside the extremes."""
+    running: Running | None = None
+    """How the question sums it up: its noise is then placed so that those totals stay accurate."""
 
     @property
     def largest(self) -> int:

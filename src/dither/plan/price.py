@@ -11,6 +11,9 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting import (
     Event,
     ExponentialEvent,
@@ -23,12 +26,24 @@ from dither.accounting import (
 )
 from dither.catalog.model import Catalog, Neighbours
 from dither.errors import InvalidParameter, QueryRefused
-from dither.exact import Number, positive
+from dither.exact import Number, exact, positive
 from dither.mechanisms.keys import gaussian_threshold, laplace_threshold
+from dither.mechanisms.running import RunningPlan, most_countable, plan_running_totals
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
+from dither.plan.running import axis_of
 
-__all__ = ["ChoiceLaw", "Law", "Offer", "PricedMeasure", "PricedPlan", "PricedVector", "distance_of", "price_plan"]
+__all__ = [
+    "ChoiceLaw",
+    "Law",
+    "Offer",
+    "PricedMeasure",
+    "PricedPlan",
+    "PricedVector",
+    "RunningLaw",
+    "distance_of",
+    "price_plan",
+]
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,35 @@ class ChoiceLaw:
         return 0
 
 
-Law = DiscreteLaplace | DiscreteGaussian | ChoiceLaw
+@dataclass(frozen=True)
+class RunningLaw:
+    """Noise placed so that totals along a key stay accurate: each group's own is the difference of two totals'."""
+
+    plan: RunningPlan
+
+    def variance(self) -> float:
+        """Of the least accurate group."""
+        return float(self.plan.step_variances.max(initial=0.0))
+
+    def half_width(self, confidence: float = 0.95) -> float:
+        """Of the least accurate group: see `half_widths` for each."""
+        return float(self.plan.step_half_widths(exact(confidence, "confidence")).max(initial=0.0)) + self._whole
+
+    def half_widths(self, confidence: float = 0.95) -> npt.NDArray[np.float64]:
+        """(n,) in steps, per position: of the group's own number."""
+        return self.plan.step_half_widths(exact(confidence, "confidence")) + self._whole
+
+    def total_half_widths(self, confidence: float = 0.95) -> npt.NDArray[np.float64]:
+        """(n,) in steps, per position: of the total up to and with it."""
+        return self.plan.half_widths(exact(confidence, "confidence")) + self._whole / 2
+
+    @property
+    def _whole(self) -> float:
+        """Totals are released as whole steps: each is half a step off at most, and a difference of two one step."""
+        return 0.0 if self.plan.rounding == 0 else 1.0
+
+
+Law = DiscreteLaplace | DiscreteGaussian | ChoiceLaw | RunningLaw
 
 
 @dataclass(frozen=True)
@@ -196,12 +239,15 @@ def _price_measure(measure: nodes.Measure, selecting: int | None, terms: _Terms)
     vectors = []
     for vector in measure.vectors:
         distance = distance_of(vector, measure.tau, grouped=grouped, neighbours=terms.neighbours)
-        vectors.append(_noisy(vector, distance, terms.share, terms.offer))
+        if vector.running is None:
+            vectors.append(_noisy(vector, distance, terms.share, terms.offer))
+        else:
+            vectors.append(_running(vector, distance, measure, terms))
     if selecting is None:
         return PricedMeasure(measure, tuple(vectors))
     most = 1 if measure.vectors[selecting].kind == "units" else None
     law = vectors[selecting].law
-    assert not isinstance(law, ChoiceLaw)
+    assert isinstance(law, DiscreteLaplace | DiscreteGaussian)
     if isinstance(law, DiscreteLaplace):
         threshold = laplace_threshold(
             law.scale, measure.tau, terms.delta, most_per_key=most, min_units_per_key=measure.min_units_per_key
@@ -211,6 +257,24 @@ def _price_measure(measure: nodes.Measure, selecting: int | None, terms: _Terms)
             law.sigma2, measure.tau, terms.delta, most_per_key=most, min_units_per_key=measure.min_units_per_key
         )
     return PricedMeasure(measure, tuple(vectors), selecting, threshold, SelectionEvent(Fraction(0), terms.delta))
+
+
+def _running(vector: nodes.Vector, distance: int, measure: nodes.Measure, terms: _Terms) -> PricedVector:
+    """One run of totals for each line of the measure's groups, all at one price: a unit's rows are shared out among
+    them. Proof: docs/proofs/plan/running-totals.md"""
+    assert vector.running is not None
+    n = axis_of(vector.running, measure.domain.columns).n
+    plan = plan_running_totals(
+        n,
+        neighbours=terms.neighbours,
+        epsilon=None if terms.offer.epsilon is None else terms.share,
+        rho=None if terms.offer.rho is None else terms.share,
+        max_rows_per_unit=measure.tau,
+        largest_step=max(1, vector.largest),
+        signed=vector.lo < 0,
+        largest_count=most_countable(n, pure=terms.offer.rho is None),
+    )
+    return PricedVector(vector, distance, RunningLaw(plan), plan.event)
 
 
 def _noisy(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) -> PricedVector:

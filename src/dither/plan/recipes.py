@@ -7,6 +7,7 @@ once) and one recipe per aggregate; `answer.evaluate` runs the recipes on noisy 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
@@ -79,22 +80,50 @@ class Grid:
 LARGEST_CONTRIBUTION = 2**31
 
 
-def grid_of(expr: Expr, *, centered: bool) -> Grid:
+def grid_of(expr: Expr, *, centered: bool, most: int = LARGEST_CONTRIBUTION) -> Grid:
     """The grid of a bounded numeric expression. Integers keep step 1 while they fit; others get 2^k with 30 bits of
-    resolution, so that rounding is far below any noise. Proof: docs/proofs/mechanisms/grid-sums.md."""
+    resolution, so that rounding is far below any noise. Proof: docs/proofs/mechanisms/grid-sums.md.
+    most: steps of the largest contribution, a power of two."""
     assert expr.lo is not None and expr.hi is not None
     largest = max(abs(Fraction(expr.lo)), abs(Fraction(expr.hi)), Fraction(1, 2**40))
     if expr.type.kind is Kind.INTEGER:
         step = Fraction(1)
-        while largest / step > LARGEST_CONTRIBUTION:
+        while largest / step > most:
             step *= 2
     else:
-        step = Fraction(2) ** (math.ceil(math.log2(largest)) - 31)
-        while largest / step > LARGEST_CONTRIBUTION:
+        step = Fraction(2) ** (math.ceil(math.log2(largest)) - most.bit_length() + 1)
+        while largest / step > most:
             step *= 2
     middle = (Fraction(expr.lo) + Fraction(expr.hi)) / 2 if centered else Fraction(0)
     center = round(middle / step)
     return Grid(step, center, _to_step(expr, expr.lo, step, center), _to_step(expr, expr.hi, step, center))
+
+
+# Totals are exact products of at most 2^61: a running sum gets fewer steps a row, and so more rows a group.
+LARGEST_RUNNING = 2**12
+
+
+def along(
+    running: Mapping[str, nodes.Running], vectors: Sequence[nodes.Vector], recipes: Sequence[Recipe]
+) -> tuple[tuple[nodes.Vector, ...], list[Recipe]]:
+    """The vectors and recipes with those vectors marked whose aggregates (by id) are summed up along a key.
+    Aggregates made of several vectors have none to mark: their totals add up what independent noise left."""
+    marked, changed = list(vectors), list(recipes)
+    for i, recipe in enumerate(recipes):
+        way = running.get(recipe.id)
+        if way is None or recipe.kind not in ("count", "sum"):
+            continue
+        position = recipe.vectors[0]
+        if sum(position in other.vectors for other in recipes) > 1:
+            continue
+        vector = vectors[position]
+        if vector.kind == "sum":
+            assert vector.expr is not None
+            grid = grid_of(vector.expr, centered=False, most=LARGEST_RUNNING)
+            vector = replace(vector, lo=grid.lo, hi=grid.hi, step=grid.step, center=grid.center)
+            changed[i] = replace(recipe, whole=recipe.whole and grid.step == 1)
+        marked[position] = replace(vector, running=way)
+    return tuple(marked), changed
 
 
 def _to_step(expr: Expr, value: int | float | Fraction, step: Fraction, center: int) -> int:

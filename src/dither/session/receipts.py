@@ -13,10 +13,10 @@ from dither import __version__
 from dither.accounting import Price
 from dither.answer.receipt import Receipt, VectorLine
 from dither.exact import decimal_text
-from dither.noise import DiscreteLaplace
+from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
 from dither.plan.explain import describe_vector
-from dither.plan.price import ChoiceLaw
+from dither.plan.price import ChoiceLaw, RunningLaw
 from dither.session.needs import Need
 from dither.session.vectors import law_from_facts
 
@@ -61,6 +61,13 @@ def _line(need: Need, measure: nodes.Measure | None) -> VectorLine:
     step = vector.step
     if isinstance(law, ChoiceLaw):
         mechanism, scale = "exponential mechanism, epsilon", law.epsilon
+    elif isinstance(law, RunningLaw):
+        noise = law.plan.law
+        if isinstance(noise, DiscreteGaussian):
+            # In the design's own integer steps, which are finer than those of the vector.
+            mechanism, scale = f"{law.plan.design.name}, discrete Gaussian, variance of its steps", noise.sigma2
+        else:
+            mechanism, scale = f"{law.plan.design.name}, discrete Laplace, scale b", noise.scale * step
     elif isinstance(law, DiscreteLaplace):
         mechanism, scale = "discrete Laplace, scale b", law.scale * step
     else:

@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dither.accounting import GaussianEvent, LaplaceEvent
 from dither.errors import LedgerCorrupt
+from dither.mechanisms.running import RunningPlan
+from dither.mechanisms.running.square_root import square_root_for
+from dither.mechanisms.running.tree import choose_tree
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.plan.price import ChoiceLaw, Law
+from dither.plan.price import ChoiceLaw, Law, RunningLaw
 from dither.sql.embedded import Columns
 
 __all__ = ["as_accurate", "law_facts", "law_from_facts", "pack", "unpack"]
@@ -46,6 +50,17 @@ def law_facts(law: Law) -> dict[str, str]:
         return {"kind": "laplace", "scale": str(law.scale)}
     if isinstance(law, ChoiceLaw):
         return {"kind": "choice", "epsilon": str(law.epsilon)}
+    if isinstance(law, RunningLaw):
+        plan = law.plan
+        facts = law_facts(plan.law)
+        moved = plan.event.distance if isinstance(plan.event, LaplaceEvent) else plan.event.squared_distance
+        return {
+            **facts,
+            "kind": f"running {facts['kind']}",
+            "distance": str(moved),
+            "n": str(plan.n),
+            "largest_count": str(plan.largest_count),
+        }
     return {"kind": "gaussian", "variance": str(law.sigma2)}
 
 
@@ -54,7 +69,19 @@ def law_from_facts(facts: Mapping[str, Any]) -> Law:
         return DiscreteLaplace(Fraction(str(facts["scale"])))
     if facts["kind"] == "choice":
         return ChoiceLaw(Fraction(str(facts["epsilon"])))
+    if facts["kind"].startswith("running"):
+        return _running_law(facts)
     return DiscreteGaussian(Fraction(str(facts["variance"])))
+
+
+def _running_law(facts: Mapping[str, Any]) -> RunningLaw:
+    n, largest, distance = int(facts["n"]), int(facts["largest_count"]), Fraction(str(facts["distance"]))
+    noise = law_from_facts({**facts, "kind": facts["kind"].removeprefix("running ")})
+    if isinstance(noise, DiscreteLaplace):
+        return RunningLaw(RunningPlan(n, choose_tree(n), noise, LaplaceEvent(noise.scale, int(distance)), largest))
+    assert isinstance(noise, DiscreteGaussian)
+    design = square_root_for(n, largest)
+    return RunningLaw(RunningPlan(n, design, noise, GaussianEvent(noise.sigma2, distance), largest))
 
 
 def as_accurate(facts: Mapping[str, Any], law: Law) -> bool:

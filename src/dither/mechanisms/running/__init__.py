@@ -14,6 +14,7 @@ from dither.mechanisms.running.totals import (
     RangeTotal,
     RunningPlan,
     RunningRelease,
+    most_countable,
     plan_running_totals,
     running_totals,
 )
@@ -21,6 +22,7 @@ from dither.mechanisms.running.totals import (
 __all__ = [
     "running_totals",
     "plan_running_totals",
+    "most_countable",
     "RunningPlan",
     "RunningRelease",
     "RangeTotal",

@@ -78,6 +78,12 @@ class SquareRoot:
         """(n,) float64: the variance of each total, in squared counts, per unit of noise variance in squared steps."""
         return row_norms_squared(self._unweigh, self._inverse.series, max(0, self.n - _FREE))
 
+    @cached_property
+    def step_gains(self) -> Floats:
+        """(n,) float64: the same for each single count: a row of C^-1."""
+        series = self._inverse.series
+        return np.cumsum(series * series) * self._unweigh**2
+
     def gain_between(self, first: int, last: int) -> float:
         """The same for the sum of counts first..last."""
         steps = np.zeros(self.n)

@@ -32,7 +32,15 @@ from dither.mechanisms.running.tree import BalancedTree, choose_tree
 from dither.noise import DiscreteGaussian, DiscreteLaplace, Entropy
 from dither.noise.interval import confidence_of
 
-__all__ = ["LARGEST_COUNT", "RangeTotal", "RunningPlan", "RunningRelease", "plan_running_totals", "running_totals"]
+__all__ = [
+    "LARGEST_COUNT",
+    "RangeTotal",
+    "RunningPlan",
+    "RunningRelease",
+    "most_countable",
+    "plan_running_totals",
+    "running_totals",
+]
 
 Floats = NDArray[np.float64]
 
@@ -61,6 +69,14 @@ class RunningPlan:
         return self.design.gains[: self.n] * self.law.variance()
 
     @property
+    def noise_scale(self) -> float:
+        """In counts: Laplace's b of a node, or Gaussian sigma of what one position adds."""
+        if isinstance(self.law, DiscreteLaplace):
+            return float(self.law.scale)
+        assert isinstance(self.design, SquareRoot)
+        return math.sqrt(self.law.variance() / float(self.design.column_squared))
+
+    @property
     def largest_variance(self) -> float:
         return float(self.variances.max(initial=0.0))
 
@@ -74,6 +90,19 @@ class RunningPlan:
         gains, place = np.unique(self.design.gains[: self.n], return_inverse=True)
         if isinstance(self.law, DiscreteGaussian):
             return _normal_half_width(gains * self.law.variance(), confidence)[place] + self.rounding
+        widths = [half_width_of_sum(((self.law, int(nodes)),), confidence) for nodes in gains]
+        return np.array(widths, dtype=np.float64)[place]
+
+    @property
+    def step_variances(self) -> Floats:
+        """(n,) float64, squared counts: the variance of each single count, as the difference of two totals."""
+        return self.design.step_gains[: self.n] * self.law.variance()
+
+    def step_half_widths(self, confidence: Number = Fraction(95, 100)) -> Floats:
+        """(n,) float64, counts: each single count is within this of the truth with at least this probability."""
+        gains, place = np.unique(self.design.step_gains[: self.n], return_inverse=True)
+        if isinstance(self.law, DiscreteGaussian):
+            return _normal_half_width(gains * self.law.variance(), confidence)[place] + 2 * self.rounding
         widths = [half_width_of_sum(((self.law, int(nodes)),), confidence) for nodes in gains]
         return np.array(widths, dtype=np.float64)[place]
 
@@ -94,8 +123,7 @@ class RunningPlan:
         then steps are differences of totals, and totals sums of steps, to the last bit. 0 for whole numbers."""
         if isinstance(self.design, BalancedTree):
             return 0.0
-        deviation = math.sqrt(self.law.variance() / float(self.design.column_squared))
-        return math.ldexp(1.0, math.frexp(deviation)[1] - 13)
+        return math.ldexp(1.0, math.frexp(self.noise_scale)[1] - 13)
 
     def release(self, counts: Values, *, entropy: Entropy | None = None) -> RunningRelease:
         """The noisy totals of counts (n,): the only step that reads data."""
@@ -218,6 +246,13 @@ def plan_running_totals(
     # nearer, so their squares add up; signed steps may point the same way.
     replaced = (4 if signed else 2) if neighbours == "replace" else 1
     return _plan_square_root(n, rho, replaced * moved**2, largest_count)
+
+
+def most_countable(n: int, *, pure: bool) -> int:
+    """The largest count that n positions can be planned with, whole power of two, at the finest weights: for epsilon
+    (pure) or rho. Public: what lies beyond counts as this many."""
+    limit = choose_tree(max(n, 1)).largest_count if pure else square_root_for(max(n, 1), 1).largest_count
+    return 1 << (min(limit, 2**50).bit_length() - 1)
 
 
 def _plan_square_root(n: int, rho: Number, moved_squared: int, largest_count: int) -> RunningPlan:

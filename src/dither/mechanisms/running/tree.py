@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,19 +83,23 @@ class BalancedTree:
 
     def gain_between(self, first: int, last: int) -> float:
         """The same for the sum of counts first..last: nodes that both totals use cancel."""
-        return float(sum(self._differing(level, first, last + 1) for level in range(self.levels)))
+        return float(self._differing(np.array([first]), np.array([last + 1]))[0])
 
-    def _differing(self, level: int, earlier: int, later: int) -> int:
-        """Nodes of one level whose weights in the two prefixes differ, by 1: 1 and -1 never meet in one node."""
-        ends: list[tuple[int, int]] = []
-        for length, sign in ((later, 1), (earlier, -1)):
-            start, stop = self._run(level, np.array([length]))
-            ends += [(int(start[0]), sign), (int(stop[0]), -sign)]
-        ends.sort()
-        weight = used = 0
-        for (here, change), (after, _) in pairwise(ends):
-            weight += change
-            used += abs(weight) * (after - here)
+    @cached_property
+    def step_gains(self) -> NDArray[np.float64]:
+        """(n,) float64: the same for each single count."""
+        lengths = np.arange(self.n)
+        return self._differing(lengths, lengths + 1).astype(np.float64)
+
+    def _differing(self, earlier: Integers, later: Integers) -> Integers:
+        """Nodes whose weights in two prefixes differ, by 1: 1 and -1 never meet in one node."""
+        used = np.zeros(len(later), dtype=np.int64)
+        for level in range(self.levels):
+            runs = (*self._run(level, later), *self._run(level, earlier))
+            ends = np.stack(runs, axis=1)
+            order = np.argsort(ends, axis=1, kind="stable")
+            weights = np.cumsum(np.array([1, -1, -1, 1])[order], axis=1)
+            used += (np.abs(weights[:, :-1]) * np.diff(np.take_along_axis(ends, order, axis=1), axis=1)).sum(axis=1)
         return used
 
     def _run(self, level: int, lengths: Integers) -> tuple[Integers, Integers]:
