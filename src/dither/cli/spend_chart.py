@@ -147,7 +147,7 @@ def _view(curve: Curve) -> dict[str, Any]:
         "data": {"values": values},
         "layer": [
             {
-                "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.6},
+                "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.6, "line": True, "point": True},
                 "encoding": {"x": time, "y": {"field": "spent", "type": "quantitative", "title": curve.meter}},
             },
             {
@@ -159,6 +159,8 @@ def _view(curve: Curve) -> dict[str, Any]:
 
 
 _WIDE, _HIGH, _LEFT, _UNDER = 720, 200, 70, 24
+_LAST = _LEFT + (_WIDE - 4 - _LEFT) * 0.96
+"""Where the last charge stands: a little before the edge, so that its step is seen."""
 
 
 def _svg(curve: Curve) -> str:
@@ -170,9 +172,9 @@ def _svg(curve: Curve) -> str:
         (_LEFT - 6, 14, "end", f"{curve.top:.4g}"),
         (_LEFT - 6, floor, "end", "0"),
         (_LEFT, _HIGH - 6, "start", f"{start:%Y-%m-%d %H:%M}"),
-        (_WIDE - 4, _HIGH - 6, "end", f"{end:%Y-%m-%d %H:%M} UTC"),
+        (_LAST, _HIGH - 6, "end", f"{end:%Y-%m-%d %H:%M} UTC"),
     ]
-    labels = "".join(f'<text x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>' for x, y, anchor, text in texts)
+    labels = "".join(f'<text x="{x:.0f}" y="{y}" text-anchor="{anchor}">{text}</text>' for x, y, anchor, text in texts)
     return (
         f'<svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{escape(curve.sentence(), quote=True)}">'
         f'<path class="spent" d="{spent} V{floor} H{_LEFT} Z"/><path class="limit" d="{limit}"/>'
@@ -181,9 +183,9 @@ def _svg(curve: Curve) -> str:
 
 
 def _steps(points: Sequence[tuple[dt.datetime, float]], curve: Curve) -> str:
-    """A path that holds each value until the next one, and the last one to the right edge."""
+    """A path that holds each value until the next one, and the last one to the edge."""
     start, end = curve.points[0][0], curve.points[-1][0]
-    floor, width = _HIGH - _UNDER, _WIDE - 4 - _LEFT
+    floor, width = _HIGH - _UNDER, _LAST - _LEFT
     moments = [(at - start) / (end - start) if end > start else 0.0 for at, _ in points]
     heights = [floor - value / curve.top * (floor - 8) for _, value in points]
     path = f"M{_LEFT} {heights[0]:.1f}"

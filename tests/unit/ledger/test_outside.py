@@ -121,7 +121,7 @@ def test_a_release_that_says_nothing_usable_is_refused_before_anything_is_booked
     assert len(ledger.log()) == 1
 
 
-# Other ledgers ---------------------------------------------------------------------------------------------------------
+# Other ledgers ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ def test_a_part_begins_with_the_spend_so_far_and_both_go_on(open_ledger, questio
     assert part.verify().holds
 
 
-# The promise -----------------------------------------------------------------------------------------------------------
+# The promise --------------------------------------------------------------------------------------------------------
 
 
 def test_inside_the_budget_an_import_changes_no_promise(ledger) -> None:
@@ -289,7 +289,7 @@ def test_a_grant_after_an_overdraft_tells_the_worst_of_all_levels(open_ledger, q
         ledger.reserve(question("0.001"))
 
 
-# Verification ----------------------------------------------------------------------------------------------------------
+# Verification -------------------------------------------------------------------------------------------------------
 
 
 def test_verification_knows_a_booking_made_twice_and_a_charge_after_the_end(open_ledger, question, ledger) -> None:
