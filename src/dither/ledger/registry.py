@@ -2,7 +2,7 @@
 
 Flow: `session.same_source` leaves a note when a session opens and reads what other sessions left. No rows are read, and
 a note names places, ledgers and data sets only. Nothing rests on a note: where none can be written or read, the rest
-works as before.  Choice: docs/decisions/0020-a-note-beside-the-source.md
+works as before.  Choice: docs/decisions/0013-a-note-beside-the-source.md
 
 A note is a file `.dither-ledgers.json` in the folder of the source; where that cannot be written, or the source is on a
 server, it lies in the user's state folder, named by a digest of the place. Relies on the file system alone.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +43,11 @@ def test_json_lines_and_toml_say_the_same() -> None:
     assert first.price == Price(Fraction(1, 10), rho_of_pure(Fraction(1, 10)), Fraction(0))
     assert second.price == Price(None, Fraction(1, 3), Fraction(1, 10**12))
     assert second.analyst == "bob" and first.analyst is None
+
+
+def test_a_number_keeps_more_digits_than_a_float_has() -> None:
+    (release,) = read_releases(line().replace("0.1", "0.123456789012345678"))
+    assert release.price.epsilon == Fraction(123456789012345678, 10**18)
 
 
 @pytest.mark.parametrize("text", ["0.1", "1e-1", '"0.1"', '"1/10"'])
@@ -108,3 +115,11 @@ def test_toml_that_is_not_understood_is_refused_at_its_place(text, place) -> Non
     with pytest.raises(InvalidParameter) as refused:
         read_releases(text, toml=True)
     assert refused.value.name == place
+
+
+def test_the_examples_of_the_documents_are_read() -> None:
+    docs = Path(__file__).resolve().parents[3] / "docs"
+    for page in ("reference/releases-elsewhere.md", "how-to/count-what-was-spent-elsewhere.md"):
+        text = (docs / page).read_text(encoding="utf-8")
+        for language, example in re.findall(r"^```(json|toml)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+            assert read_releases(example, toml=language == "toml")[0].name == "census-2025"

@@ -82,6 +82,16 @@ def test_a_merged_ledger_is_no_longer_another_one(folder: Path) -> None:
     assert not look_beside(load(folder / "first.toml")) and not look_beside(load(folder / "second.toml"))
 
 
+def test_two_parts_go_on_being_told_of_each_other(folder: Path) -> None:
+    first = open_catalog(load(folder / "first.toml"))
+    second = open_catalog(load(folder / "second.toml"))
+    second.ledger.inherit(first.ledger, reason="children apart")
+    first.close()
+    second.close()
+    assert [other.dataset for other in look_beside(load(folder / "second.toml"))] == ["first"]
+    assert [other.dataset for other in look_beside(load(folder / "first.toml"))] == ["second"]
+
+
 def test_a_file_without_catalog_and_a_ledger_in_memory_learn_of_the_others(folder: Path) -> None:
     dither.open(folder / "first.toml").close()
     with pytest.warns(UserWarning, match="data set 'first'"):
