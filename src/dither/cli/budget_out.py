@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dither.cli.options import DEFAULT_CATALOG, CatalogPath, catalog_place
 from dither.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from dither.accounting.odometer import Odometer
 
 __all__ = ["chart", "export"]
 
@@ -49,14 +54,14 @@ def chart(
     """What the data set spent over time, and the limit. A page is drawn by itself and loads nothing."""
     from dither.cli import spend_chart
     from dither.cli.context import owner_ledger, read_catalog
-    from dither.cli.screen import out, say
+    from dither.cli.screen import out, say, working
 
     declared = read_catalog(catalog_place(context, catalog))
-    with owner_ledger(declared) as ledger:
-        shown = spend_chart.curves(ledger.history())
-        reading = ledger.odometer()
-        delta = ledger.budget.delta or "1e-9"
-    words = [] if reading is None else reading.in_words(delta, unit=declared.unit_name).splitlines()
+    with working("Composing what was spent"), owner_ledger(declared) as ledger:
+        delta = ledger.budget.delta or Fraction(1, 10**9)
+        readings = ledger.odometers()
+        shown = spend_chart.curves(ledger.history(), _sharp(readings, delta))
+        words = _in_words(readings, delta, declared.unit_name)
     title = f"What was spent of {declared.name}"
     for path, text in (
         (html, spend_chart.page(shown, title, words)),
@@ -71,6 +76,19 @@ def chart(
         console.print(spend_chart.terminal(shown, width=min(console.width, 100)))
         for line in words:
             console.print(line, style="dim", markup=False)
+
+
+def _sharp(readings: Sequence[tuple[str, Odometer]], delta: Fraction) -> list[tuple[str, Fraction]]:
+    """The least epsilon that some theorem gives at each moment, if the spend had been fixed in advance."""
+    bounds = [(at, reading.fixed_in_advance(delta)) for at, reading in readings]
+    return [(at, found[0].epsilon) for at, found in bounds if found and found[0].epsilon is not None]
+
+
+def _in_words(readings: Sequence[tuple[str, Odometer]], delta: Fraction, unit: str) -> list[str]:
+    if not readings:
+        return []
+    marked = f"The marked line: what would hold at delta {float(delta):.3g} if this spend had been fixed in advance."
+    return [*readings[-1][1].in_words(delta, unit=unit).splitlines(), marked]
 
 
 def _new_file(path: str) -> int:

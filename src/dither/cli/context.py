@@ -132,10 +132,20 @@ def ledger_at(place: str) -> Iterator[Ledger]:
     from dither.ledger.ledger import Ledger
 
     where = ledger_path(read_catalog(Path(place))) if place.lower().endswith(".toml") else place
-    if not where or ("://" not in where and not Path(where).is_file()):
+    if not where or ("://" not in where and not _is_database(where)):
         raise InvalidParameter("ledger", expected="a ledger that is there, or its catalog", found=place)
     ledger = Ledger.open(where, dataset=None, promise_digest=None, budget=None, analysts={})
     try:
         yield ledger
     finally:
         ledger.close()
+
+
+def _is_database(path: str) -> bool:
+    """Whether a file is SQLite's. Opening it as a ledger would take other people's access away and leave files beside
+    it, which nobody wants done to their data by a slip."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False

@@ -1,7 +1,7 @@
 """The spend of a data set over time: drawn in a terminal, as a page that needs no network, as a Vega-Lite spec.
 
 Flow: `dither budget chart` draws `Ledger.history`. Each meter has its own picture: what was spent climbs in steps, the
-limit is a line that grants raise. Floats are for the eye only.
+limit is a line that grants raise. Where a sharper theorem says less, its figure is marked. Floats are for the eye only.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import datetime as dt
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ class Curve:
     """When something without an epsilon closed this meter, if it did: what it shows after that decides nothing."""
     either: bool = False
     """Whether another meter admits questions as well: then this one may pass its limit."""
+    sharp: tuple[tuple[dt.datetime, float], ...] = ()
+    """What a sharper theorem would say at some moments, under a condition the picture must name."""
 
     @property
     def top(self) -> float:
@@ -56,8 +59,9 @@ class Curve:
         return f"{text}; the budget holds while this meter or the other does" if self.either else text
 
 
-def curves(history: Sequence[Reading]) -> tuple[Curve, ...]:
-    """A curve for each meter that the budget has. history: not empty."""
+def curves(history: Sequence[Reading], sharp: Sequence[tuple[str, Fraction]] = ()) -> tuple[Curve, ...]:
+    """A curve for each meter that the budget has. history: not empty.
+    sharp: (when, epsilon) by a sharper theorem, for the epsilon meter."""
     times = [dt.datetime.fromisoformat(reading.at) for reading in history]
     closed = next((at for at, reading in zip(times, history, strict=True) if reading.spent.gaussian), None)
     last, found = history[-1].budget, []
@@ -65,7 +69,7 @@ def curves(history: Sequence[Reading]) -> tuple[Curve, ...]:
     either = last.notion == "approximate" and not gaussian
     if last.epsilon is not None:
         points = [(float(one.spent.epsilon), float(one.budget.epsilon or 0)) for one in history]
-        found.append(Curve("epsilon", _timed(times, points), closed if gaussian else None, either))
+        found.append(Curve("epsilon", _timed(times, points), closed if gaussian else None, either, _marks(sharp)))
     if last.notion != "pure":
         points = [(float(one.spent.rho), float(one.budget.rho_limit)) for one in history]
         found.append(Curve("rho", _timed(times, points), either=either))
@@ -96,6 +100,10 @@ def page(shown: Sequence[Curve], title: str, lines: Sequence[str] = ()) -> str:
     return _PAGE.format(title=escape(title), pictures=pictures, notes=notes)
 
 
+def _marks(sharp: Sequence[tuple[str, Fraction]]) -> tuple[tuple[dt.datetime, float], ...]:
+    return tuple((dt.datetime.fromisoformat(at), float(epsilon)) for at, epsilon in sharp)
+
+
 def _timed(
     times: Sequence[dt.datetime], points: Sequence[tuple[float, float]]
 ) -> tuple[tuple[dt.datetime, float, float], ...]:
@@ -108,11 +116,13 @@ def _picture(curve: Curve, width: int) -> Iterator[Text]:
     for level in range(_HEIGHT, 0, -1):
         label = f"{curve.top:.4g}" if level == _HEIGHT else "0" if level == 1 else ""
         line = Text(f"{label:>9} ┤", style="dim")
-        for spent, limit in columns:
+        for spent, limit, sharp in columns:
             filled = round(spent / curve.top * _HEIGHT * 8) - (level - 1) * 8
             over = spent > limit
             at_limit = min(max(math.ceil(limit / curve.top * _HEIGHT), 1), _HEIGHT) == level
-            if over and at_limit:
+            if sharp is not None and max(math.ceil(sharp / curve.top * _HEIGHT), 1) == level:
+                line.append("•", style="bold magenta")
+            elif over and at_limit:
                 line.append("┅", style="bold yellow")
             elif filled > 0:
                 line.append(_BLOCKS[min(filled, 8)], style="red" if over else "cyan")
@@ -126,15 +136,18 @@ def _picture(curve: Curve, width: int) -> Iterator[Text]:
     yield Text(f"{'':>11}{first}{gap}{last}", style="dim")
 
 
-def _columns(curve: Curve, width: int) -> Iterator[tuple[float, float]]:
-    """What each column of the picture shows: the meter at the end of its share of the time."""
+def _columns(curve: Curve, width: int) -> Iterator[tuple[float, float, float | None]]:
+    """What each column of the picture shows: the meter at the end of its share of the time, its limit, and the sharper
+    figure where it is lower."""
     start, end = curve.points[0][0], curve.points[-1][0]
     span, position = (end - start) / width, 0
     for column in range(1, width + 1):
         until = end if column == width else start + span * column
         while position + 1 < len(curve.points) and curve.points[position + 1][0] <= until:
             position += 1
-        yield curve.points[position][1:]
+        _, spent, limit = curve.points[position]
+        lower = [epsilon for at, epsilon in curve.sharp if at <= until][-1:]
+        yield spent, limit, lower[0] if lower and lower[0] < 0.99 * spent else None
 
 
 def _view(curve: Curve) -> dict[str, Any]:
@@ -154,8 +167,18 @@ def _view(curve: Curve) -> dict[str, Any]:
                 "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [6, 4], "color": "#b8860b"},
                 "encoding": {"x": time, "y": {"field": "limit", "type": "quantitative"}},
             },
+            *_sharp_layer(curve, time),
         ],
     }
+
+
+def _sharp_layer(curve: Curve, time: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if curve.sharp:
+        yield {
+            "data": {"values": [{"at": at.isoformat(), "sharp": epsilon} for at, epsilon in curve.sharp]},
+            "mark": {"type": "line", "interpolate": "step-after", "point": True, "color": "#8b3a8b"},
+            "encoding": {"x": time, "y": {"field": "sharp", "type": "quantitative"}},
+        }
 
 
 _WIDE, _HIGH, _LEFT, _UNDER = 720, 200, 70, 24
@@ -166,6 +189,7 @@ _LAST = _LEFT + (_WIDE - 4 - _LEFT) * 0.96
 def _svg(curve: Curve) -> str:
     spent = _steps([(at, value) for at, value, _ in curve.points], curve)
     limit = _steps([(at, value) for at, _, value in curve.points], curve)
+    sharp = f'<path class="sharp" d="{_steps(curve.sharp, curve)}"/>' if curve.sharp else ""
     start, end = curve.points[0][0], curve.points[-1][0]
     floor = _HIGH - _UNDER
     texts = [
@@ -177,18 +201,18 @@ def _svg(curve: Curve) -> str:
     labels = "".join(f'<text x="{x:.0f}" y="{y}" text-anchor="{anchor}">{text}</text>' for x, y, anchor, text in texts)
     return (
         f'<svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{escape(curve.sentence(), quote=True)}">'
-        f'<path class="spent" d="{spent} V{floor} H{_LEFT} Z"/><path class="limit" d="{limit}"/>'
+        f'<path class="spent" d="{spent} V{floor} H{_LEFT} Z"/><path class="limit" d="{limit}"/>{sharp}'
         f'<path class="axis" d="M{_LEFT} 4 V{floor} H{_WIDE - 4}"/>{labels}</svg>'
     )
 
 
 def _steps(points: Sequence[tuple[dt.datetime, float]], curve: Curve) -> str:
-    """A path that holds each value until the next one, and the last one to the edge."""
+    """A path that holds each value until the next one, and the last one to the edge. points: not empty."""
     start, end = curve.points[0][0], curve.points[-1][0]
     floor, width = _HIGH - _UNDER, _LAST - _LEFT
     moments = [(at - start) / (end - start) if end > start else 0.0 for at, _ in points]
     heights = [floor - value / curve.top * (floor - 8) for _, value in points]
-    path = f"M{_LEFT} {heights[0]:.1f}"
+    path = f"M{_LEFT + moments[0] * width:.1f} {heights[0]:.1f}"
     for moment, height in zip(moments[1:], heights[1:], strict=True):
         path += f" H{_LEFT + moment * width:.1f} V{height:.1f}"
     return f"{path} H{_WIDE - 4}"
@@ -205,7 +229,8 @@ body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 760px; margin: 2rem aut
 h1 {{ font-size: 1.3rem; }} h2 {{ font-size: 1rem; margin: 1.5rem 0 .25rem; }}
 svg {{ width: 100%; height: auto; }} svg text {{ font-size: 11px; fill: #555; }}
 .spent {{ fill: #2a7f9e; fill-opacity: .55; }} .limit {{ fill: none; stroke: #b8860b; stroke-dasharray: 6 4;
-  stroke-width: 1.5; }} .axis {{ fill: none; stroke: #999; }}
+  stroke-width: 1.5; }} .sharp {{ fill: none; stroke: #8b3a8b; stroke-width: 1.5; }}
+.axis {{ fill: none; stroke: #999; }}
 @media (prefers-color-scheme: dark) {{ body {{ color: #ddd; background: #181818; }} svg text {{ fill: #aaa; }} }}
 </style>
 <h1>{title}</h1>

@@ -91,7 +91,7 @@ def other_ledgers(source: str, *, ledger: str, identity: str | None) -> tuple[Ot
         # The file at our own place is ours, whatever was there before it.
         gone = here is False or known.ledger == ours
         kind: Literal["other", "copy", "gone"] = "copy" if known.id == identity else "gone" if gone else "other"
-        found[known.ledger, known.id] = OtherLedger(known.ledger, known.dataset, kind, known.id)
+        found[known.ledger, known.id] = OtherLedger(_shown(known.ledger), _shown(known.dataset), kind, known.id)
     return tuple(found[key] for key in sorted(found))
 
 
@@ -207,6 +207,11 @@ def _write(note: Path, lines: list[_Known]) -> bool:
                 os.unlink(temporary)
         return False
     return True
+
+
+def _shown(text: str) -> str:
+    """Anybody may have written a note: it must not steer the terminal that shows it."""
+    return "".join(character if character.isprintable() else "?" for character in text[:500])
 
 
 def _ledger_place(ledger: str) -> str:

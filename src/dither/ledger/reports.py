@@ -134,12 +134,27 @@ class Reports(LedgerBase):
         return tuple(readings)
 
     def odometer(self) -> Odometer | None:
-        """The reading of the odometer, when all that was charged are questions of this ledger; None once something
-        was booked whose events are not known here."""
+        """The reading of the odometer now. None before the first question, and once something was booked whose events
+        are not known here."""
+        readings = self.odometers(most=1)
+        return readings[-1][1] if readings else None
+
+    def odometers(self, most: int = 40) -> tuple[tuple[str, Odometer], ...]:
+        """Readings of the odometer after questions, at `most` moments (UTC) spread evenly over them; the last is the
+        reading now. Questions given up are left out from the beginning. None at all where `odometer` has none."""
         if any(row.kind in ("imported", "merged", "restored") for row in self.log()):
-            return None
+            return ()
         asked = [entry for entry in self.entries() if entry.kind == "question" and entry.state != "void"]
-        return odometer([event for entry in asked for event in entry.events], self.budget)
+        count = min(most, len(asked))
+        places = [len(asked) * number // count for number in range(1, count + 1)]
+        budget = self.budget
+        return tuple(
+            (
+                asked[place - 1].reserved_at,
+                odometer([event for entry in asked[:place] for event in entry.events], budget),
+            )
+            for place in places
+        )
 
     def _level(self, analyst: str | None, today: bool) -> str:
         if analyst is None:

@@ -114,9 +114,18 @@ def test_a_merge_takes_over_the_spend_and_closes_the_other(folder: Path, capsys:
 @pytest.mark.parametrize("other", ["missing.ledger", "missing.toml", ".", "randhie.parquet"])
 def test_a_merge_with_what_is_no_ledger_changes_nothing(folder: Path, other: str) -> None:
     assert main(ASK) == 0
-    assert main(["budget", "merge", other, "--reason", "why"]) in (2, 4)
+    mode = (folder / "randhie.parquet").stat().st_mode
+    assert main(["budget", "merge", other, "--reason", "why"]) == 2
     assert spent() == "1/4" and not (folder / "missing.ledger").exists()
     assert (folder / "randhie.parquet").read_bytes() == DATA.read_bytes()
+    assert (folder / "randhie.parquet").stat().st_mode == mode
+    assert not list(folder.glob("randhie.parquet?*"))
+
+
+def test_a_merge_with_itself_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(ASK) == 0
+    assert main(["budget", "merge", "dither.ledger", "--reason", "why"]) == 4
+    assert "L-280" in capsys.readouterr().err and spent() == "1/4"
 
 
 def test_a_split_begins_a_ledger_with_the_spend_and_tells_the_worst_case(

@@ -64,6 +64,20 @@ def test_meters_are_those_of_the_budget() -> None:
     assert [curve.meter for curve in spend_chart.curves([reading(1, "0", zcdp)])] == ["rho"]
 
 
+def test_a_sharper_figure_is_marked_where_it_is_lower() -> None:
+    history = [reading(1, "0"), reading(2, "1"), reading(11, "2")]
+    marks = [("2026-03-02T12:00:00+00:00", Fraction(1)), ("2026-03-06T12:00:00+00:00", Fraction(1, 2))]
+    shown = spend_chart.curves(history, marks)
+    target = io.StringIO()
+    Console(file=target, width=72, color_system=None).print(spend_chart.terminal(shown, width=72))
+    row = target.getvalue().splitlines()[7]
+    # A quarter of the height, from the sixth on; before it, the theorem says no less than the sum.
+    assert row[11:].rstrip() == " " * 5 + "█" * 24 + "•" * 31
+    assert spend_chart.page(shown, "t").count('class="sharp"') == 1
+    (view,) = spend_chart.spec(shown, "t")["vconcat"]
+    assert [mark["sharp"] for mark in view["layer"][2]["data"]["values"]] == [1.0, 0.5]
+
+
 def test_names_cannot_write_into_the_page() -> None:
     page = spend_chart.page(spend_chart.curves([reading(1, "0")]), "<script>x</script>", ["<b>"])
     assert "<script" not in page and "&lt;b&gt;" in page

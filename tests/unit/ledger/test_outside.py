@@ -319,6 +319,15 @@ def test_history_tells_when_the_meters_moved(open_ledger, question, measured, cl
     assert [reading.budget.epsilon for reading in readings] == [3, 3, 3, 4]
 
 
+def test_readings_of_the_odometer_are_spread_over_the_questions(ledger, question) -> None:
+    assert ledger.odometer() is None and ledger.odometers() == ()
+    for _ in range(7):
+        ledger.reserve(question("0.1"))
+    sums = [reading.composition.price.epsilon * 10 for _, reading in ledger.odometers(most=3)]
+    assert sums == [2, 4, 7]
+    assert len(ledger.odometers()) == 7 and ledger.odometer() == ledger.odometers()[-1][1]
+
+
 def test_the_odometer_reads_questions_and_nothing_it_does_not_know(ledger, question) -> None:
     ledger.reserve(question("1/4"))
     ledger.void(ledger.reserve(question("1")), "given up")

@@ -104,6 +104,12 @@ def test_a_note_says_no_more_than_places_ledgers_and_data_sets(tmp_path: Path, s
     assert [file.name for file in source.parent.iterdir() if file.suffix == ".new"] == []
 
 
+def test_a_note_cannot_steer_the_terminal(tmp_path: Path, source: Path) -> None:
+    remember(str(source), ledger=str(tmp_path / "a\x1b[2J.ledger"), identity="A", dataset="x\x07")
+    (other,) = other_ledgers(str(source), ledger=str(tmp_path / "b.ledger"), identity="B")
+    assert other.sentence.isprintable() and "[2J" in other.sentence
+
+
 def test_where_the_folder_cannot_be_written_the_note_is_in_the_state_folder(
     tmp_path: Path, source: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
