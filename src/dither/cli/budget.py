@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, help="What was spent, what is left; grant more; verify the ledger.")
-app.command("export")(budget_out.export)
-app.command("chart")(budget_out.chart)
-app.command("import")(budget_book.import_releases)
-app.command("merge")(budget_book.merge)
-app.command("split")(budget_book.split)
-app.command("restored")(budget_book.restored)
 
 
 @app.callback(invoke_without_command=True)
@@ -151,6 +145,14 @@ def unfreeze(
     with owner_ledger(declared) as ledger:
         ledger.unfreeze(name, reason=reason)
     out().print("Asking goes on.")
+
+
+app.command("export")(budget_out.export)
+app.command("chart")(budget_out.chart)
+app.command("import")(budget_book.import_releases)
+app.command("merge")(budget_book.merge)
+app.command("split")(budget_book.split)
+app.command("restored")(budget_book.restored)
 
 
 def _analyst(catalog: Catalog, name: str) -> str:

@@ -42,7 +42,8 @@ class Curve:
 
     @property
     def top(self) -> float:
-        return max(max(spent, limit) for _, spent, limit in self.points) or 1.0
+        highest = max(max(spent, limit) for _, spent, limit in self.points)
+        return max([highest, *(epsilon for _, epsilon in self.sharp)]) or 1.0
 
     @property
     def spent(self) -> float:
@@ -115,7 +116,7 @@ def _picture(curve: Curve, width: int) -> Iterator[Text]:
     yield Text(curve.sentence(), style="bold")
     for level in range(_HEIGHT, 0, -1):
         label = f"{curve.top:.4g}" if level == _HEIGHT else "0" if level == 1 else ""
-        line = Text(f"{label:>9} ┤", style="dim")
+        line = Text.assemble((f"{label:>9} ┤", "dim"))
         for spent, limit, sharp in columns:
             filled = round(spent / curve.top * _HEIGHT * 8) - (level - 1) * 8
             over = spent > limit
