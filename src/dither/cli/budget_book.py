@@ -88,15 +88,17 @@ def split(
     from dither.cli.context import owner_ledger, read_catalog
 
     declared, part = read_catalog(catalog_place(context, catalog)), read_catalog(new)
-    with owner_ledger(declared) as ledger, owner_ledger(part, create=True) as theirs:
-        before = theirs.spent().gaussian
-        found = theirs.inherit(ledger, reason=reason, another_promise=another_promise)
-        _say_taken_over(found)
-        _show_rest(theirs, part, gaussian_before=before)
-        _line(
-            f"Whoever is in both data sets gives away, in the worst case, what both promise together: "
-            f"{_promise_text(ledger.promised)} and {_promise_text(theirs.promised)}."
-        )
+    with owner_ledger(declared) as ledger:
+        ledger.check_split(part.promise_digest(), another_promise=another_promise)
+        with owner_ledger(part, create=True) as theirs:
+            before = theirs.spent().gaussian
+            found = theirs.inherit(ledger, reason=reason, another_promise=another_promise)
+            _say_taken_over(found)
+            _show_rest(theirs, part, gaussian_before=before)
+            _line(
+                f"Whoever is in both data sets gives away, in the worst case, what both promise together: "
+                f"{_promise_text(ledger.promised)} and {_promise_text(theirs.promised)}."
+            )
 
 
 def restored(context: typer.Context, reason: Reason, catalog: CatalogPath = DEFAULT_CATALOG) -> None:

@@ -35,7 +35,8 @@ def check(catalog: CatalogPath = DEFAULT_CATALOG) -> None:
             report = compare(declared, list(engine.schema()))
         finally:
             engine.close()
-        report = CheckReport(report.problems + tuple(_other_ledgers(declared)))
+        # Warnings stand before notes.
+        report = CheckReport((*report.errors, *report.warnings, *_other_ledgers(declared), *report.notes))
     console = out()
     for problem in report.problems:
         console.print(_shown(problem))

@@ -162,15 +162,20 @@ def _view(curve: Curve) -> dict[str, Any]:
         "layer": [
             {
                 "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.6, "line": True, "point": True},
-                "encoding": {"x": time, "y": {"field": "spent", "type": "quantitative", "title": curve.meter}},
+                "encoding": {"x": time, "y": _amount("spent", curve)},
             },
             {
                 "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [6, 4], "color": "#b8860b"},
-                "encoding": {"x": time, "y": {"field": "limit", "type": "quantitative"}},
+                "encoding": {"x": time, "y": _amount("limit", curve)},
             },
             *_sharp_layer(curve, time),
         ],
     }
+
+
+def _amount(field: str, curve: Curve) -> dict[str, Any]:
+    """All layers share one axis, so they share its title."""
+    return {"field": field, "type": "quantitative", "title": curve.meter}
 
 
 def _sharp_layer(curve: Curve, time: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -178,7 +183,7 @@ def _sharp_layer(curve: Curve, time: dict[str, Any]) -> Iterator[dict[str, Any]]
         yield {
             "data": {"values": [{"at": at.isoformat(), "sharp": epsilon} for at, epsilon in curve.sharp]},
             "mark": {"type": "line", "interpolate": "step-after", "point": True, "color": "#8b3a8b"},
-            "encoding": {"x": time, "y": {"field": "sharp", "type": "quantitative"}},
+            "encoding": {"x": time, "y": _amount("sharp", curve)},
         }
 
 

@@ -103,6 +103,12 @@ class OutsideSpends(LedgerBase):
             found = other._whole_spend(page, closed=False)
         return self._book(found, reason, another_promise)
 
+    def check_split(self, promise: str, *, another_promise: bool = False) -> None:
+        """Raises what `inherit` would, for a part of this promise whose ledger is not there yet: were it begun first
+        and then refused, it would stand there without the spend it should carry."""
+        _check_open(self._now())
+        self._check_passing_on(promise, another_promise)
+
     def merged(self) -> tuple[MergedLedger, ...]:
         """The ledgers whose spend this one carries, oldest first."""
         with self._journal.reading() as connection:
@@ -150,15 +156,19 @@ class OutsideSpends(LedgerBase):
     def _check_mergeable(self, other: OutsideSpends, another_promise: bool) -> None:
         if other.id == self.id:
             raise LedgerConflict("This is the same ledger, or a copy of it.", code="L-280", hint="Name the other one.")
-        with other._journal.reading() as connection:
-            if not (found := verify_ledger(connection, other._key, None)).holds:
+        ours = self._now()
+        _check_open(ours)
+        other._check_passing_on(ours.promise, another_promise)
+
+    def _check_passing_on(self, promise: str, another_promise: bool) -> None:
+        """Whether a ledger of this promise may take over what this one spent, and whether what it says holds."""
+        with self._journal.reading() as connection:
+            if not (found := verify_ledger(connection, self._key, None)).holds:
                 raise LedgerCorrupt(
                     f"The other ledger does not hold: {found.problem}",
                     hint="Restore a backup of it first: docs/how-to/back-up-a-ledger.md.",
                 )
-        ours = self._now()
-        _check_open(ours)
-        if not another_promise and other._now().promise != ours.promise:
+        if not another_promise and self._now().promise != promise:
             raise LedgerConflict(
                 "The two ledgers promise different things: their units, neighbours, tables or sources differ.",
                 code="L-290",

@@ -137,6 +137,8 @@ def test_a_split_begins_a_ledger_with_the_spend_and_tells_the_worst_case(
     split = ["budget", "split", "part.toml", "--reason", "children apart"]
     assert main(split) == 4
     assert "L-290" in capsys.readouterr().err
+    # A ledger begun and left without the spend would let it be spent again.
+    assert not (folder / "part.ledger").exists()
     assert main([*split, "--another-promise"]) == 0
     shown = capsys.readouterr().out
     assert "epsilon 2, delta 1e-09 and epsilon 2, delta 1e-09" in shown
