@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -21,6 +24,7 @@ from dither.accounting.price import Price
 from dither.catalog.model import Analyst, BudgetTerms
 from dither.errors import BudgetExceeded, LedgerConflict, LedgerError
 from dither.ledger import NewVector, ReservationRequest
+from dither.ledger.elsewhere import outside_release
 from dither.ledger.ledger import Ledger
 
 HUGE = Fraction(10**15)
@@ -219,6 +223,73 @@ def test_threads_of_one_session_spend_a_budget_to_its_end(ledger: Ledger) -> Non
         won = [future.result() for future in [pool.submit(spend) for _ in range(8)]]
     assert sum(won) == 60 == len(ledger.entries())
     assert ledger.spent().epsilon == 3 and ledger.verify().problem is None
+
+
+RELEASE = outside_release(name="poster", who="us", when="2026-01-02", reason="paper", epsilon="1/3", delta="1e-12")
+
+
+def test_what_was_spent_elsewhere_is_booked_and_exported(ledger: Ledger, tmp_path: Path) -> None:
+    other = open_ledger(str(tmp_path / "other.ledger"), dataset="other")
+    ask(other, "1/4")
+    assert ledger.import_releases([RELEASE, RELEASE]) == (True, False)
+    assert ledger.merge(other, reason="one").closed and ledger.merge(other, reason="one").repeated
+    last = json.loads(list(ledger.export())[-1])
+    assert last["levels"]["dataset"] == {
+        "epsilon": "7/12", "rho": str(RELEASE.price.rho + Fraction(1, 32)), "delta": "1/1000000000000", "gaussians": 0
+    }  # fmt: skip
+    assert last["head"] == ledger.verify().head and ledger.verify().problem is None
+    with pytest.raises(LedgerConflict):
+        ask(other, "1/4")
+    other.close()
+
+
+def test_what_is_asked_during_a_merge_is_refused_or_taken_over(ledger: Ledger, tmp_path: Path) -> None:
+    """The fault it is for: reading the other's total first and closing it afterwards loses what comes between."""
+    other = open_ledger(str(tmp_path / "other.ledger"), dataset="other", budget=BudgetTerms(epsilon=HUGE))
+    begun = threading.Barrier(5)
+
+    def spend() -> int:
+        won = 0
+        begun.wait(timeout=30)
+        try:
+            while won < 10_000:
+                ask(other, "1/1000")
+                won += 1
+        except LedgerConflict as refused:
+            assert refused.code == "L-260"
+        return won
+
+    with ThreadPoolExecutor(4) as pool:
+        futures = [pool.submit(spend) for _ in range(4)]
+        begun.wait(timeout=30)
+        time.sleep(0.1)
+        found = ledger.merge(other, reason="one")
+        won = sum(future.result() for future in futures)
+    assert won > 0
+    assert found.price.epsilon == Fraction(won, 1000) == other.spent().epsilon == ledger.spent().epsilon
+    assert other.verify().problem is None and ledger.verify().problem is None
+    other.close()
+
+
+def test_a_list_imported_by_many_processes_at_once_is_booked_once(shared: str) -> None:
+    open_ledger(shared).close()
+    children = []
+    for _ in range(4):
+        child = os.fork()
+        if child == 0:
+            status = 70
+            try:
+                mine = open_ledger(shared)
+                mine.import_releases([RELEASE])
+                mine.close()
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
+    ledger = open_ledger(shared)
+    assert ledger.spent().epsilon == Fraction(1, 3) and ledger.verify().problem is None
+    ledger.close()
 
 
 @pytest.mark.parametrize("statement", ["UPDATE dither_log SET at = ''", "DELETE FROM dither_vector"])

@@ -6,25 +6,22 @@ Relies on the owner's view of the ledger. With --as NAME only that analyst's own
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath
+from dither.cli import budget_book, budget_out
+from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Reason, catalog_place
 from dither.errors import InvalidParameter, LedgerCorrupt
 
 if TYPE_CHECKING:
     from dither.catalog.model import Catalog
     from dither.ledger import Entry, LogRow, Receipt
-    from dither.ledger.ledger import Ledger
 
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, help="What was spent, what is left; grant more; verify the ledger.")
-
-Reason = Annotated[str, typer.Option("--reason", help="Kept in the log for good.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -34,19 +31,22 @@ def show(context: typer.Context, as_name: As = None, catalog: CatalogPath = DEFA
         # `dither budget --catalog FILE log` means the same as `dither budget log --catalog FILE`.
         context.obj = catalog
         return
-    from dither.cli.context import owner_ledger, read_catalog
+    from dither.cli.balance import balance, say_what_stops
+    from dither.cli.context import owner_ledger, read_catalog, say_others
     from dither.cli.screen import out, say
-    from dither.cli.tables import grid
+    from dither.session.same_source import look_beside
 
     declared = read_catalog(catalog)
     name = None if as_name is None else _analyst(declared, as_name)
     with owner_ledger(declared, create=True) as ledger:
-        rows = _own_rows(ledger, name) if name is not None else _all_rows(ledger, declared)
+        out().print(balance(ledger, declared, name))
         note = ledger.budget_note if name is None else None
         frozen = ledger.frozen(name)
-        release = ledger.current_release
-    out().print(grid(("", "meter", "spent", "of", "left"), rows, right=(2, 3, 4)))
-    out().print(f"Release {release}.", style="dim", markup=False)
+        out().print(f"Release {ledger.current_release}.", style="dim", markup=False)
+        if name is None:
+            say_what_stops(ledger)
+    if name is None:
+        say_others(look_beside(declared))
     if note:
         say(note, "yellow")
     if frozen:
@@ -60,7 +60,7 @@ def show_log(context: typer.Context, as_name: As = None, catalog: CatalogPath = 
     from dither.cli.screen import out
     from dither.cli.tables import grid
 
-    declared = read_catalog(_place(context, catalog))
+    declared = read_catalog(catalog_place(context, catalog))
     name = None if as_name is None else _analyst(declared, as_name)
     with owner_ledger(declared) as ledger:
         questions = [(entry.reserved_at, _question_row(entry)) for entry in ledger.entries(name)]
@@ -85,7 +85,7 @@ def grant(
     from dither.cli.context import owner_ledger, read_catalog
     from dither.cli.screen import out
 
-    declared = read_catalog(_place(context, catalog))
+    declared = read_catalog(catalog_place(context, catalog))
     name = None if analyst is None else _analyst(declared, analyst)
     with owner_ledger(declared, create=True) as ledger:
         granted = ledger.grant(epsilon=epsilon, delta=delta, rho=rho, analyst=name, reason=reason)
@@ -102,7 +102,7 @@ def verify(
     from dither.cli.context import owner_ledger, read_catalog
     from dither.cli.screen import out
 
-    declared = read_catalog(_place(context, catalog))
+    declared = read_catalog(catalog_place(context, catalog))
     signed = None if receipt is None else _signed(receipt)
     with owner_ledger(declared) as ledger:
         found = ledger.verify(signed)
@@ -123,7 +123,7 @@ def adopt(context: typer.Context, reason: Reason, catalog: CatalogPath = DEFAULT
     from dither.cli.context import owner_ledger, read_catalog
     from dither.cli.screen import out
 
-    declared = read_catalog(_place(context, catalog))
+    declared = read_catalog(catalog_place(context, catalog))
     with owner_ledger(declared) as ledger:
         ledger.adopt_promise(declared.promise_digest(), reason)
     out().print("The catalog's promise is in force from now on; the log names both.")
@@ -140,16 +140,19 @@ def unfreeze(
     from dither.cli.context import owner_ledger, read_catalog
     from dither.cli.screen import out
 
-    declared = read_catalog(_place(context, catalog))
+    declared = read_catalog(catalog_place(context, catalog))
     name = None if analyst is None else _analyst(declared, analyst)
     with owner_ledger(declared) as ledger:
         ledger.unfreeze(name, reason=reason)
     out().print("Asking goes on.")
 
 
-def _place(context: typer.Context, catalog: Path) -> Path:
-    outer = context.obj
-    return outer if isinstance(outer, Path) and catalog == DEFAULT_CATALOG else catalog
+app.command("export")(budget_out.export)
+app.command("chart")(budget_out.chart)
+app.command("import")(budget_book.import_releases)
+app.command("merge")(budget_book.merge)
+app.command("split")(budget_book.split)
+app.command("restored")(budget_book.restored)
 
 
 def _analyst(catalog: Catalog, name: str) -> str:
@@ -161,37 +164,6 @@ def _analyst(catalog: Catalog, name: str) -> str:
     return fold(name)
 
 
-def _all_rows(ledger: Ledger, catalog: Catalog) -> list[tuple[str, ...]]:
-    """The data set first, then each analyst of the catalog."""
-    budget, spent, left = ledger.budget, ledger.spent(), ledger.remaining()
-    rows: list[tuple[str, ...]] = []
-    if budget.epsilon is not None:
-        rows.append(_row("data set", "epsilon", spent.epsilon, budget.epsilon, left.epsilon if left else None))
-    if budget.notion != "pure":
-        rows.append(_row("data set", "rho", spent.rho, budget.rho_limit, left.rho if left else None))
-    if budget.delta:
-        rows.append(
-            _row("data set", "delta for groups", spent.delta, budget.delta_selection, left.delta if left else None)
-        )
-    for name in catalog.analysts:
-        rows += _own_rows(ledger, name)
-    return rows
-
-
-def _own_rows(ledger: Ledger, name: str) -> list[tuple[str, ...]]:
-    spent, left = ledger.spent(name), ledger.remaining(name)
-    meter = "rho" if ledger.budget.notion == "zcdp" else "epsilon"
-    used: Fraction = getattr(spent, meter)
-    room: Fraction | None = None if left is None else getattr(left, meter)
-    return [_row(name, meter, used, None if room is None else used + room, room)]
-
-
-def _row(who: str, meter: str, spent: Fraction, limit: Fraction | None, left: Fraction | None) -> tuple[str, ...]:
-    from dither.cli.screen import amount
-
-    return who, meter, amount(spent), amount(limit), amount(left)
-
-
 def _question_row(entry: Entry) -> tuple[str, ...]:
     from dither.plan.explain import price_text
 
@@ -201,6 +173,9 @@ def _question_row(entry: Entry) -> tuple[str, ...]:
 
 
 def _command_row(row: LogRow) -> tuple[str, ...]:
+    from dither.ledger.amounts import price_from_json
+    from dither.plan.explain import price_text
+
     facts = json.loads(row.body)["facts"]
     what = {
         "created": "the ledger begins",
@@ -209,9 +184,13 @@ def _command_row(row: LogRow) -> tuple[str, ...]:
         "promise": "promise adopted",
         "unfrozen": "pause lifted",
         "restored": "worst case charged after a restore",
+        "imported": f"{facts.get('name')}, released elsewhere by {facts.get('who')} on {facts.get('when')}",
+        "merged": f"spend of the ledger of {facts.get('dataset')} taken over",
+        "closed": f"closed; {facts.get('into')} took over what was spent",
     }.get(row.kind, row.kind)
     detail = facts.get("release") if row.kind == "release" else facts.get("reason")
-    return row.at[:19], row.analyst or "owner", f"{what}: {detail}" if detail else what, "", row.kind
+    price = price_text(price_from_json(facts["price"])) if "price" in facts else ""
+    return row.at[:19], row.analyst or "owner", f"{what}: {detail}" if detail else what, price, row.kind
 
 
 def _signed(path: Path) -> Receipt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
@@ -20,6 +21,7 @@ _FAILED = 2
 
 def check(catalog: CatalogPath = DEFAULT_CATALOG) -> None:
     """Compare the catalog with the database by names and types, and rehearse its test questions. Reads no row."""
+    from dither.catalog.check import CheckReport
     from dither.catalog.check import check as compare
     from dither.catalog.load import resolve_source
     from dither.cli.context import read_catalog
@@ -33,6 +35,8 @@ def check(catalog: CatalogPath = DEFAULT_CATALOG) -> None:
             report = compare(declared, list(engine.schema()))
         finally:
             engine.close()
+        # Warnings stand before notes.
+        report = CheckReport((*report.errors, *report.warnings, *_other_ledgers(declared), *report.notes))
     console = out()
     for problem in report.problems:
         console.print(_shown(problem))
@@ -49,6 +53,14 @@ def check(catalog: CatalogPath = DEFAULT_CATALOG) -> None:
     console.print(f"{'Ready' if good else 'Not ready'}: {summary}.", style="bold green" if good else "bold red")
     if not good:
         raise typer.Exit(_FAILED)
+
+
+def _other_ledgers(catalog: Catalog) -> Iterator[Problem]:
+    from dither.catalog.check import Problem
+    from dither.session.same_source import look_beside
+
+    for other in look_beside(catalog):
+        yield Problem("warning", "dataset.ledger", other.sentence, other.way_forward)
 
 
 def _shown(problem: Problem) -> object:

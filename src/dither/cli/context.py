@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +13,19 @@ from dither.errors import CatalogError, InvalidParameter, LedgerError, QueryRefu
 if TYPE_CHECKING:
     from dither.catalog.model import Catalog
     from dither.ledger.ledger import Ledger
+    from dither.ledger.registry import OtherLedger
     from dither.session.session import Session
 
-__all__ = ["asking", "ledger_path", "owner_ledger", "read_catalog", "read_question", "read_offer"]
+__all__ = [
+    "asking",
+    "ledger_at",
+    "ledger_path",
+    "owner_ledger",
+    "read_catalog",
+    "read_offer",
+    "read_question",
+    "say_others",
+]
 
 LONGEST_QUESTION = 1 << 20
 
@@ -67,11 +77,21 @@ def asking(catalog: Catalog, name: str | None) -> Iterator[Session]:
         )
     try:
         with open_catalog(catalog, analyst=name) as session:
+            if name is None:
+                say_others(session.other_ledgers)
             yield session
     except QueryRefused as refusal:
         if name is not None:
             refusal.owner_hint = None
         raise
+
+
+def say_others(others: Sequence[OtherLedger]) -> None:
+    """On stderr, for the owner: that other ledgers protect the same source."""
+    from dither.cli.screen import say
+
+    for other in others:
+        say(f"Beware: {other.sentence}. {other.way_forward}", "yellow")
 
 
 def ledger_path(catalog: Catalog) -> str:
@@ -104,3 +124,28 @@ def owner_ledger(catalog: Catalog, *, create: bool = False) -> Iterator[Ledger]:
         yield ledger
     finally:
         ledger.close()
+
+
+@contextmanager
+def ledger_at(place: str) -> Iterator[Ledger]:
+    """Another ledger, by its path, its URL, or its catalog, whichever data set it is of. It must be there."""
+    from dither.ledger.ledger import Ledger
+
+    where = ledger_path(read_catalog(Path(place))) if place.lower().endswith(".toml") else place
+    if not where or ("://" not in where and not _is_database(where)):
+        raise InvalidParameter("ledger", expected="a ledger that is there, or its catalog", found=place)
+    ledger = Ledger.open(where, dataset=None, promise_digest=None, budget=None, analysts={})
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _is_database(path: str) -> bool:
+    """Whether a file is SQLite's. Opening it as a ledger would take other people's access away and leave files beside
+    it, which nobody wants done to their data by a slip."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False

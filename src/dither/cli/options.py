@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["As", "CatalogPath", "DEFAULT_CATALOG", "Epsilon", "Question", "Rho"]
+__all__ = ["As", "CatalogPath", "DEFAULT_CATALOG", "Epsilon", "Question", "Reason", "Rho", "catalog_place"]
 
 DEFAULT_CATALOG = Path("dither.toml")
 
@@ -22,4 +22,11 @@ Epsilon = Annotated[
 Rho = Annotated[
     str | None, typer.Option("--rho", metavar="NUMBER", help="The offer in zCDP instead: at most this rho.")
 ]
+Reason = Annotated[str, typer.Option("--reason", help="Kept in the log for good.")]
 Question = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; - reads it from standard input.")]
+
+
+def catalog_place(context: typer.Context, catalog: Path) -> Path:
+    """The catalog given after a subcommand, or else the one given before it: the order does not matter."""
+    outer = context.obj
+    return outer if isinstance(outer, Path) and catalog == DEFAULT_CATALOG else catalog

@@ -35,6 +35,8 @@ class LedgerBase:
         analysts: Mapping[str, Analyst],
     ) -> None:
         self.dataset = identity.dataset
+        self.id = identity.ledger
+        """Names this ledger wherever its file is kept."""
         self.promise_digest = promise_digest
         self._key = identity.key
         self._journal = journal

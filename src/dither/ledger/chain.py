@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from dither.errors import GuaranteeError
 
-__all__ = ["GENESIS", "Json", "canonical", "check", "digest", "receipt_digest", "row_hash"]
+__all__ = ["GENESIS", "Json", "canonical", "check", "digest", "ledger_id", "receipt_digest", "row_hash"]
 
 Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 """What may be written down: no floats, whose text is not one thing everywhere."""
@@ -29,6 +29,7 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=T
 
 _ROW = b"dither ledger row 1\0"
 _RECEIPT = b"dither ledger receipt 1\0"
+_LEDGER = b"dither ledger id 1\0"
 
 
 def canonical(value: Json) -> str:
@@ -60,6 +61,12 @@ def digest(data: bytes) -> str:
 def row_hash(previous: str, columns: Sequence[str | int | None]) -> str:
     """SHA-256 over the previous hash and the row's columns as they are stored."""
     return hashlib.sha256(_ROW + _encode([previous, *columns]).encode()).hexdigest()
+
+
+def ledger_id(key: bytes, first_hash: str) -> str:
+    """Names a ledger and every copy of it, and no other: first rows may agree, keys do not. It tells nothing of the
+    key."""
+    return hmac.new(key, _LEDGER + first_hash.encode(), hashlib.sha256).hexdigest()
 
 
 def receipt_digest(key: bytes, entry_id: str, entry_hash: str) -> str:

@@ -37,7 +37,13 @@ def levels_of(kind: str, facts: Facts, *, analyst: str | None, day: str) -> tupl
             return analyst_level(analyst), day_level(analyst, day)
         case "granted" | "unfrozen", str():
             return (analyst_level(analyst),)
-        case "created" | "granted" | "unfrozen" | "promise" | "release" | "restored", None:
+        case "imported", str():
+            # Not their day: it was made some other day, and elsewhere.
+            return DATASET, analyst_level(analyst)
+        case (
+            "created" | "granted" | "unfrozen" | "promise" | "release" | "restored" | "imported" | "merged" | "closed",
+            None,
+        ):
             return (DATASET,)
         case _:
             raise LedgerCorrupt(f"The ledger holds a row of an unknown kind, {kind!r}.", hint="Is Dither up to date?")
@@ -60,7 +66,7 @@ def standings_after(
 
 def _effect(kind: str, facts: Facts, standing: Standing) -> Standing:
     match kind:
-        case "reserved" | "reused" | "restored":
+        case "reserved" | "reused" | "restored" | "imported" | "merged":
             return standing.charge(price_from_json(facts["price"]))
         case "void":
             return standing.refund(price_from_json(facts["price"]))
@@ -76,5 +82,7 @@ def _effect(kind: str, facts: Facts, standing: Standing) -> Standing:
             return replace(standing, promise=facts["promise"])
         case "release":
             return replace(standing, release=facts["release"])
+        case "closed":
+            return replace(standing, closed=facts["into"])
         case _:
             raise LedgerCorrupt(f"The ledger holds a row of an unknown kind, {kind!r}.", hint="Is Dither up to date?")

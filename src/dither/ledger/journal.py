@@ -82,6 +82,11 @@ class Page:
         # A clock set back must not open yesterday's daily limits again: the day never goes back.
         self.day = max(self.at[:10], self._head.day)
 
+    @property
+    def head(self) -> str:
+        """Hash of the last row so far."""
+        return self._head.hash
+
     def standings(self, *levels: str) -> dict[str, Standing]:
         """The latest standing of each level that has one."""
         return latest_standings(self.connection, *levels)

@@ -25,6 +25,7 @@ from dither.ledger import recovery, vectors
 from dither.ledger.amounts import price_from_json, price_json
 from dither.ledger.chain import Json, receipt_digest
 from dither.ledger.effects import levels_of
+from dither.ledger.export import Exports
 from dither.ledger.journal import EntryRow, Journal, Page, rows_of_entry
 from dither.ledger.limits import allowance_of, check_analysts, daily_of, exceeded, fits, terms_of_analyst
 from dither.ledger.model import (
@@ -38,6 +39,7 @@ from dither.ledger.model import (
     Verification,
 )
 from dither.ledger.opening import check_promise, open_or_create
+from dither.ledger.outside import OutsideSpends
 from dither.ledger.owner import OwnerCommands
 from dither.ledger.reports import Reports
 from dither.ledger.standing import DATASET, Standing, analyst_level, day_level
@@ -47,7 +49,7 @@ from dither.ledger.verify import verify_ledger
 __all__ = ["Ledger"]
 
 
-class Ledger(OwnerCommands, Reports):
+class Ledger(OwnerCommands, OutsideSpends, Reports, Exports):
     """Safe to share among threads, and to open in many processes at once."""
 
     @classmethod
@@ -55,7 +57,7 @@ class Ledger(OwnerCommands, Reports):
         cls,
         url: str,
         *,
-        dataset: str,
+        dataset: str | None,
         promise_digest: str | None,
         budget: BudgetTerms | None,
         analysts: Mapping[str, Analyst],
@@ -63,6 +65,7 @@ class Ledger(OwnerCommands, Reports):
         wait_s: float = 10.0,
     ) -> Ledger:
         """Open the ledger at `url` ('' in memory, a path, or postgresql://…); create it if it is not there.
+        dataset: None for an owner who looks at whichever data set's ledger is there.
         promise_digest: `Catalog.promise_digest()`; None for an owner who looks or adopts, and may not ask.
         budget: as declared; it counts when the ledger is created, later only `budget_note` compares it.
         wait_s: how long to wait for other writers.
@@ -239,6 +242,12 @@ class Ledger(OwnerCommands, Reports):
         if self.promise_digest is None:
             raise LedgerConflict("The ledger was opened to look, not to ask.", hint="Open it with a catalog.")
         check_promise(dataset, self.promise_digest)
+        if dataset.closed:
+            raise LedgerConflict(
+                "The owner closed this ledger: another one took over what it had spent.",
+                code="L-260",
+                hint="Ask under the catalog of the other ledger.",
+            )
         if dataset.release != release:
             raise LedgerConflict(
                 "A new release was opened while the question was planned.", code="L-230", hint="Ask again."

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from dither.accounting.admission import Budget, Spent
 from dither.accounting.events import Event
 from dither.accounting.price import Price
 from dither.ledger.chain import Json
@@ -22,7 +23,10 @@ __all__ = [
     "EntryState",
     "Grant",
     "LogRow",
+    "MergedLedger",
     "NewVector",
+    "OutsideRelease",
+    "Reading",
     "Receipt",
     "ReleaseRecord",
     "ReleasedVector",
@@ -167,6 +171,19 @@ class ReleaseRecord:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What the data set's meters stood at after something was charged, taken back or granted."""
+
+    at: str
+    """UTC, ISO 8601."""
+    what: str
+    """Kind of the row."""
+    spent: Spent
+    budget: Budget
+    """In force then."""
+
+
+@dataclass(frozen=True)
 class Grant:
     """The effect of an owner's grant."""
 
@@ -178,6 +195,39 @@ class Grant:
     rho: Fraction | None
     delta: Fraction
     """The deltas of all levels added."""
+
+
+@dataclass(frozen=True)
+class OutsideRelease:
+    """Something released from the same data by other means than this ledger: it is booked, for it happened."""
+
+    name: str
+    """Chosen by the owner; one name is booked once."""
+    who: str
+    """Who made it."""
+    when: str
+    """When, as a date or a time in ISO 8601; kept, never judged."""
+    reason: str
+    """What it was for, or where it is written down."""
+    price: Price
+    analyst: str | None = None
+    """Whose allowance it is charged to, beside the data set's budget; None: nobody's."""
+
+
+@dataclass(frozen=True)
+class MergedLedger:
+    """Another ledger's whole spend, booked on this one."""
+
+    ledger: str
+    """The other ledger's id."""
+    dataset: str
+    price: Price
+    head: str
+    """Hash of the other ledger's last row when it was booked."""
+    closed: bool
+    """Whether the other ledger was closed; else it goes on spending by itself."""
+    repeated: bool = False
+    """True when it was booked before: nothing more was charged."""
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,12 @@ from sqlalchemy import Connection, insert, select
 
 from dither.catalog.model import BudgetTerms
 from dither.errors import LedgerConflict, LedgerCorrupt, LedgerError
+from dither.ledger.chain import ledger_id
 from dither.ledger.journal import Journal, Page, latest_standings
 from dither.ledger.limits import budget_of, terms_of_budget
 from dither.ledger.standing import DATASET, Standing
 from dither.ledger.storage import schema
+from dither.ledger.storage.formats import check_format
 
 __all__ = ["FIRST_RELEASE", "Identity", "check_promise", "open_or_create"]
 
@@ -27,18 +29,21 @@ FIRST_RELEASE = "1"
 @dataclass(frozen=True)
 class Identity:
     dataset: str
+    ledger: str
+    """Its id: every ledger has its own, and every copy of it the same."""
     key: bytes
     """Of the keyed digests on receipts. Whoever reads the ledger reads it; it only keeps others from inventing them."""
 
 
 def open_or_create(
-    journal: Journal, *, dataset: str, promise_digest: str | None, budget: BudgetTerms | None
+    journal: Journal, *, dataset: str | None, promise_digest: str | None, budget: BudgetTerms | None
 ) -> Identity:
-    """The ledger's identity. Creates the ledger when there is none, given a budget and a promise."""
+    """The ledger's identity. Creates the ledger when there is none, given a data set, a budget and a promise.
+    dataset: None for an owner who takes the ledger of whichever data set is there."""
     with journal.reading() as connection:
         if schema.schema_exists(connection):
             return _checked(connection, dataset, promise_digest)
-    if budget is None or promise_digest is None:
+    if budget is None or promise_digest is None or dataset is None:
         raise LedgerError("There is no ledger here yet.", code="L-170", hint="Ask a first question, or check the path.")
     with journal.store.writing() as connection:
         # Another process may have come first.
@@ -65,25 +70,23 @@ def _write_first_row(page: Page, dataset: str, promise_digest: str, budget: Budg
     page.append("created", facts={"promise": promise_digest, "release": FIRST_RELEASE, "recorded": terms.to_json()})
 
 
-def _checked(connection: Connection, dataset: str, promise_digest: str | None) -> Identity:
+def _checked(connection: Connection, dataset: str | None, promise_digest: str | None) -> Identity:
     row = connection.execute(select(schema.identity)).one_or_none()
+    if row is not None:
+        check_format(row.schema_version)
     standing = latest_standings(connection, DATASET).get(DATASET)
-    if row is None or standing is None:
+    first = connection.execute(select(schema.log.c.hash).where(schema.log.c.seq == 1)).scalar_one_or_none()
+    if row is None or standing is None or first is None:
         raise LedgerCorrupt("The ledger lacks its first row.", hint="Restore a backup as documented.")
-    if row.schema_version != schema.SCHEMA_VERSION:
-        raise LedgerError(
-            f"The ledger has format {row.schema_version}; this Dither reads format {schema.SCHEMA_VERSION}.",
-            code="L-180",
-            hint="Use the Dither that wrote it, or a newer one.",
-        )
-    if row.dataset != dataset:
+    if dataset is not None and row.dataset != dataset:
         raise LedgerConflict(
             f"The ledger is of data set {row.dataset!r}, the catalog of {dataset!r}.",
             code="L-220",
             hint="Give each data set a ledger of its own.",
         )
     check_promise(standing, promise_digest)
-    return Identity(row.dataset, bytes.fromhex(row.chain_key))
+    key = bytes.fromhex(row.chain_key)
+    return Identity(row.dataset, ledger_id(key, first), key)
 
 
 def check_promise(standing: Standing, promise_digest: str | None) -> None:

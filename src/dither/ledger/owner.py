@@ -13,10 +13,11 @@ from fractions import Fraction
 
 from sqlalchemy import select
 
-from dither.accounting.admission import Budget, worst_case
+from dither.accounting.admission import Budget
 from dither.accounting.price import Price, rho_of_pure
 from dither.errors import InvalidParameter
 from dither.exact import Number, decimal_text, exact
+from dither.ledger import overdraft
 from dither.ledger.amounts import price_json
 from dither.ledger.base import LedgerBase
 from dither.ledger.chain import Json
@@ -53,7 +54,8 @@ class OwnerCommands(LedgerBase):
                 return self._grant_allowance(page, dataset, analyst, step, reason)
             budget = budget_of(dataset.levels[-1].raised(step))
             page.append("granted", facts={"step": step.to_json(), "reason": reason}, before={DATASET: dataset})
-            promised = worst_case([*(budget_of(terms) for terms in dataset.levels), budget])
+            levels = [*(budget_of(terms) for terms in dataset.levels), budget]
+            promised = overdraft.promised(page.connection, levels)
         return Grant(DATASET, _grant_sentence(budget, promised), promised.epsilon, promised.rho, promised.delta)
 
     def unfreeze(self, analyst: str | None = None, *, reason: str = "") -> None:
@@ -106,7 +108,7 @@ class OwnerCommands(LedgerBase):
             f"{analyst} may spend {_limit_text(raised)} of the data set's budget in all; that budget stays as it is, "
             "and so does what is promised."
         )
-        promised = worst_case([budget_of(terms) for terms in dataset.levels])
+        promised = overdraft.promised(page.connection, [budget_of(terms) for terms in dataset.levels])
         return Grant(analyst_level(analyst), sentence, promised.epsilon, promised.rho, promised.delta)
 
     def _recorded(self, analyst: str | None) -> dict[str, Json]:

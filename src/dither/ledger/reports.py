@@ -12,14 +12,16 @@ from itertools import groupby
 
 from sqlalchemy import select
 
-from dither.accounting.admission import Budget, Remaining, Spent, worst_case
+from dither.accounting.admission import Budget, Remaining, Spent
 from dither.accounting.events import event_from_dict
+from dither.accounting.odometer import Odometer, odometer
 from dither.exact import decimal_text
+from dither.ledger import overdraft
 from dither.ledger.amounts import price_from_json
 from dither.ledger.base import LedgerBase
 from dither.ledger.journal import latest_standings, log_row
 from dither.ledger.limits import allowance_of, budget_of, daily_of, terms_of_analyst, terms_of_budget, what_remains
-from dither.ledger.model import Entry, LogRow, ReleaseRecord
+from dither.ledger.model import Entry, LogRow, Reading, ReleaseRecord
 from dither.ledger.standing import DATASET, Standing, Terms, analyst_level, day_level
 from dither.ledger.storage.schema import log
 
@@ -34,8 +36,21 @@ class Reports(LedgerBase):
 
     @property
     def promised(self) -> Budget:
-        """What is promised over the ledger's whole life: after grants, the deltas of all levels added."""
-        return worst_case([budget_of(terms) for terms in self._standing(DATASET).levels])
+        """What is promised over the ledger's whole life: after grants, the deltas of all levels added. A booking that
+        went beyond the budget counts as a grant of what it took."""
+        with self._journal.reading() as connection:
+            dataset = latest_standings(connection, DATASET)[DATASET]
+            return overdraft.promised(connection, [budget_of(terms) for terms in dataset.levels])
+
+    @property
+    def overdrawn(self) -> bool:
+        """Whether more was spent than the budget, by an import, a merge or a worst case: then nothing is admitted."""
+        return overdraft.overdrawn(self._standing(DATASET))
+
+    @property
+    def closed_into(self) -> str | None:
+        """The data set whose ledger took over what this one spent; None while this one is open."""
+        return self._standing(DATASET).closed or None
 
     @property
     def budget_note(self) -> str | None:
@@ -104,6 +119,42 @@ class Reports(LedgerBase):
         by_entry = groupby(sorted(mine, key=lambda row: (str(row.entry), row.seq)), key=lambda row: row.entry)
         gathered = sorted((list(rows) for _, rows in by_entry), key=lambda rows: rows[0].seq)
         return tuple(_entry(rows) for rows in gathered)
+
+    def history(self) -> tuple[Reading, ...]:
+        """The data set's meters over time, oldest first: one reading for each row that moved them or their limit."""
+        readings: list[Reading] = []
+        for row in self.log():
+            stored = json.loads(row.body)["standings"].get(DATASET)
+            if stored is None:
+                continue
+            standing = Standing.from_json(stored)
+            reading = Reading(row.at, row.kind, standing.spent, self._budget(standing))
+            if not readings or (reading.spent, reading.budget) != (readings[-1].spent, readings[-1].budget):
+                readings.append(reading)
+        return tuple(readings)
+
+    def odometer(self) -> Odometer | None:
+        """The reading of the odometer now. None before the first question, and once something was booked whose events
+        are not known here."""
+        readings = self.odometers(most=1)
+        return readings[-1][1] if readings else None
+
+    def odometers(self, most: int = 40) -> tuple[tuple[str, Odometer], ...]:
+        """Readings of the odometer after questions, at `most` moments (UTC) spread evenly over them; the last is the
+        reading now. Questions given up are left out from the beginning. None at all where `odometer` has none."""
+        if any(row.kind in ("imported", "merged", "restored") for row in self.log()):
+            return ()
+        asked = [entry for entry in self.entries() if entry.kind == "question" and entry.state != "void"]
+        count = min(most, len(asked))
+        places = [len(asked) * number // count for number in range(1, count + 1)]
+        budget = self.budget
+        return tuple(
+            (
+                asked[place - 1].reserved_at,
+                odometer([event for entry in asked[:place] for event in entry.events], budget),
+            )
+            for place in places
+        )
 
     def _level(self, analyst: str | None, today: bool) -> str:
         if analyst is None:

@@ -72,6 +72,8 @@ class Standing:
     """Data set only: digest of the promise in force."""
     release: str = ""
     """Data set only: the current release."""
+    closed: str = ""
+    """Data set only: the name of the data set whose ledger took over this one's spend; nothing is charged any more."""
 
     @property
     def spent(self) -> Spent:
@@ -132,12 +134,13 @@ class Standing:
             failures=int(stored.get("failures", 0)),
             promise=str(stored.get("promise", "")),
             release=str(stored.get("release", "")),
+            closed=str(stored.get("closed", "")),
         )
 
 
 _METERS = ("epsilon", "rho", "delta")
 _COUNTS = ("gaussians", "failures")
-_NAMES = ("promise", "release")
+_NAMES = ("promise", "release", "closed")
 
 
 def _optional(value: Fraction | None) -> str | None:

@@ -45,6 +45,8 @@ class _Replay:
     settled: dict[str, LogRow] = field(default_factory=dict)
     vectors: dict[str, object] = field(default_factory=dict)
     payers: set[tuple[str, int, str]] = field(default_factory=set)
+    booked: set[tuple[str, str]] = field(default_factory=set)
+    closed: bool = False
     projected: set[tuple[str, int, str]] = field(default_factory=set)
 
 
@@ -83,6 +85,7 @@ def _check_row(replay: _Replay, row: LogRow) -> None:
         raise _Broken("The day goes back.")
     body = json.loads(row.body)
     _check_life(replay, row, body["facts"])
+    _check_bookings(replay, row, body["facts"])
     _check_totals(replay, row, body)
     replay.seq, replay.head, replay.day = row.seq, row.hash, row.day
 
@@ -109,6 +112,21 @@ def _check_life(replay: _Replay, row: LogRow, facts: dict[str, object]) -> None:
         replay.payers |= {(row.entry, position, str(row.analyst)) for position in range(count)}
     if row.kind == "reused":
         replay.payers.add((str(facts["source"]), int(str(facts["position"])), str(row.analyst)))
+
+
+_CHARGES = ("reserved", "reused", "imported", "merged")
+
+
+def _check_bookings(replay: _Replay, row: LogRow, facts: dict[str, object]) -> None:
+    """A release elsewhere is booked once, another ledger once; a closed ledger charges nothing."""
+    if replay.closed and row.kind in _CHARGES:
+        raise _Broken("The row charges a ledger that was closed.")
+    if row.kind in ("imported", "merged"):
+        booking = row.kind, str(facts["name" if row.kind == "imported" else "ledger"])
+        if booking in replay.booked:
+            raise _Broken("The row books what was booked before.")
+        replay.booked.add(booking)
+    replay.closed |= row.kind == "closed"
 
 
 def _check_totals(replay: _Replay, row: LogRow, body: dict[str, dict[str, object]]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from dither.errors import CatalogError, EngineMismatch, InvalidParameter
 from dither.exact import Number
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy
+from dither.session.same_source import ledgers_beside
 from dither.session.session import Session
 
 __all__ = ["open", "open_catalog", "open_rehearsal"]
@@ -55,10 +57,9 @@ def open(
             if value is not None:
                 raise InvalidParameter(name, expected="not given beside a catalog file, which says it", found=value)
         catalog = load(source)
-        return open_catalog(
-            catalog, ledger=None if ledger is None else str(ledger), analyst=analyst, entropy=entropy, clock=clock
-        )
-    return _open_data(
+        where = None if ledger is None else str(ledger)
+        return _warned(open_catalog(catalog, ledger=where, analyst=analyst, entropy=entropy, clock=clock))
+    session = _open_data(
         source,
         {
             "privacy_unit": privacy_unit, "budget": budget, "delta": delta, "bounds": bounds, "values": values,
@@ -69,6 +70,7 @@ def open(
         entropy=entropy,
         clock=clock,
     )  # fmt: skip
+    return _warned(session)
 
 
 def open_catalog(
@@ -108,6 +110,7 @@ def open_catalog(
         clock=clock,
         taus=taus,
         ledger_location=where,
+        other_ledgers=ledgers_beside(book, source=location, where=where),
     )
 
 
@@ -144,6 +147,15 @@ def tuned_taus(catalog: Catalog, where: str) -> dict[str, int]:
         raise CatalogError(
             "The file of tuned tables cannot be read.", file=str(path), hint="Run `dither tune` again."
         ) from None
+
+
+def _warned(session: Session) -> Session:
+    """Warn whoever opened it of other ledgers on the same source, unless the catalog says that they are not its
+    owner."""
+    if not session.catalog.analysts:
+        for other in session.other_ledgers:
+            warnings.warn(f"Beware: {other.sentence}.\n  {other.way_forward}", stacklevel=3)
+    return session
 
 
 def _open_data(

@@ -44,6 +44,7 @@ from dither.sql.types import Kind
 
 if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
+    from dither.ledger.registry import OtherLedger
     from dither.session.tune import Tuned
 
 __all__ = ["Session"]
@@ -66,6 +67,7 @@ class Session:
         clock: Clock | None = None,
         taus: Mapping[str, int] | None = None,
         ledger_location: str = "",
+        other_ledgers: Sequence[OtherLedger] = (),
         invented: bool = False,
     ) -> None:
         self.catalog = catalog
@@ -74,6 +76,8 @@ class Session:
         self.analyst = analyst
         self.ledger_location = ledger_location
         """Where the ledger is kept; '' for one in memory."""
+        self.other_ledgers = tuple(other_ledgers)
+        """Ledgers that protect the same source beside this one, as far as notes tell: for the owner."""
         self.invented = invented
         self.facts = Facts(catalog, engine)
         self.taus = dict(taus or {})
