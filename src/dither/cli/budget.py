@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dither.cli import plan
 from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath
 from dither.errors import InvalidParameter, LedgerCorrupt
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, help="What was spent, what is left; grant more; verify the ledger.")
+
+app.command("plan")(plan.plan)
 
 Reason = Annotated[str, typer.Option("--reason", help="Kept in the log for good.")]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
     from dither.session.session import Session
 
-__all__ = ["asking", "ledger_path", "owner_ledger", "read_catalog", "read_question", "read_offer"]
+__all__ = ["asking", "ledger_exists", "ledger_path", "owner_ledger", "read_catalog", "read_question", "read_offer"]
 
 LONGEST_QUESTION = 1 << 20
 
@@ -55,9 +55,10 @@ def read_offer(epsilon: str | None, rho: str | None, catalog: Catalog) -> None:
 
 
 @contextmanager
-def asking(catalog: Catalog, name: str | None) -> Iterator[Session]:
+def asking(catalog: Catalog, name: str | None, *, begin: bool = True) -> Iterator[Session]:
     """A session on the real data. Whoever holds the catalog file is its owner, unless they act as an analyst: an
-    analyst is not told what the owner could change."""
+    analyst is not told what the owner could change.
+    begin: False where a ledger that is not there yet must not be begun; nothing can be charged then."""
     from dither.session.open import open_catalog
 
     if name is None and catalog.analysts:
@@ -66,7 +67,8 @@ def asking(catalog: Catalog, name: str | None) -> Iterator[Session]:
             "--as", expected=f"an analyst of the catalog ({names})", found="nothing", hint="Say who asks: --as NAME."
         )
     try:
-        with open_catalog(catalog, analyst=name) as session:
+        ledger = None if begin or ledger_exists(catalog) else ""
+        with open_catalog(catalog, ledger=ledger, analyst=name) as session:
             yield session
     except QueryRefused as refusal:
         if name is not None:
@@ -78,6 +80,22 @@ def ledger_path(catalog: Catalog) -> str:
     from dither.catalog.load import resolve_ledger
 
     return resolve_ledger(catalog)
+
+
+def ledger_exists(catalog: Catalog) -> bool:
+    """Has a ledger of this catalog begun? Looks without beginning one."""
+    where = ledger_path(catalog)
+    if "://" not in where:
+        return bool(where) and Path(where).exists()
+    from dither.ledger.ledger import Ledger
+
+    try:
+        Ledger.open(where, dataset=catalog.name, promise_digest=None, budget=None, analysts={}).close()
+    except LedgerError as error:
+        if error.code == "L-170":
+            return False
+        raise
+    return True
 
 
 @contextmanager
