@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
     from dither.session.session import Session
 
-__all__ = ["asking", "ledger_exists", "ledger_path", "owner_ledger", "read_catalog", "read_question", "read_offer"]
+__all__ = [
+    "asking",
+    "ledger_exists",
+    "ledger_path",
+    "location_has_ledger",
+    "owner_ledger",
+    "read_catalog",
+    "read_question",
+    "read_offer",
+]
 
 LONGEST_QUESTION = 1 << 20
 
@@ -84,13 +93,16 @@ def ledger_path(catalog: Catalog) -> str:
 
 def ledger_exists(catalog: Catalog) -> bool:
     """Has a ledger of this catalog begun? Looks without beginning one."""
-    where = ledger_path(catalog)
+    return location_has_ledger(ledger_path(catalog), catalog.name)
+
+
+def location_has_ledger(where: str, dataset: str) -> bool:
     if "://" not in where:
         return bool(where) and Path(where).exists()
     from dither.ledger.ledger import Ledger
 
     try:
-        Ledger.open(where, dataset=catalog.name, promise_digest=None, budget=None, analysts={}).close()
+        Ledger.open(where, dataset=dataset, promise_digest=None, budget=None, analysts={}).close()
     except LedgerError as error:
         if error.code == "L-170":
             return False
