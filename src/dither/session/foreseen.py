@@ -8,7 +8,7 @@ free is what the session would find. Reads no protected row, reserves nothing, k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -119,6 +119,11 @@ class Foresight:
                 frozenset({self._session.analyst}),
             )
             planned.setdefault(need.identity, []).append(vector)
+        for need in stage.needs:
+            if need.known is not None and not need.paid:
+                # Paid once; from the next question on it is this analyst's own.
+                paid = replace(need.known, paid_by=need.known.paid_by | {self._session.analyst})
+                planned.setdefault(need.identity, []).append(paid)
 
 
 def vectors_in(priced: PricedPlan) -> int:
@@ -131,12 +136,10 @@ def offer_of(share: Fraction, vectors: int, *, rho: bool) -> Offer:
 
 
 def _unpaid(stages: Sequence[Stage]) -> Price:
-    total = Price()
-    for stage in stages:
-        for need in stage.needs:
-            if need.known is not None and not need.paid:
-                total = total + need.known.price
-    return total
+    """The stored prices of what others paid for, each once."""
+    needs = [need for stage in stages for need in stage.needs if not need.paid]
+    found = {(n.known.entry_id, n.known.position): n.known.price for n in needs if n.known is not None}
+    return sum(found.values(), Price())
 
 
 def _place(entry_id: str) -> int:

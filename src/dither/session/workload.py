@@ -71,10 +71,7 @@ class PlannedQuestion:
 
     def charged(self, meter: str) -> Fraction:
         """What it costs on the plan's meter."""
-        found = self.price.epsilon if meter == "epsilon" else self.price.rho
-        if found is None:
-            raise GuaranteeError("A question of a plan in epsilon has no epsilon.")
-        return found
+        return _on(self.price, meter)
 
 
 @dataclass(frozen=True)
@@ -225,8 +222,15 @@ class _Planner:
 
     def _cost(self, shares: Sequence[int]) -> int:
         """What all questions cost with these shares, in steps, asked in the best order."""
-        found = self._foresee(shares, self._order(shares))
-        return sum(found[i].fresh * share for i, share in enumerate(shares))
+        return self._whole(self._foresee(shares, self._order(shares)), shares)
+
+    def _whole(self, foreseen: Mapping[int, Foreseen], shares: Sequence[int]) -> int:
+        """In steps, rounded up: each fresh vector costs its share, and to an allowance what others have paid."""
+        fresh = sum(foreseen[i].fresh * share for i, share in enumerate(shares))
+        if self.session.own_level is None:
+            return fresh
+        others = sum((_on(each.unpaid, self._meter) for each in foreseen.values()), Fraction(0))
+        return fresh + math.ceil(others / self.step)
 
     def _order(self, shares: Sequence[int]) -> list[int]:
         """The finest measurement of a vector first: the coarser ones are then free."""
@@ -240,7 +244,7 @@ class _Planner:
         order = list(range(len(shares)))
         foreseen = self._foresee(shares, order)
         best = self._cost(shares)
-        reordered = sum(foreseen[i].fresh * shares[i] for i in order) > best
+        reordered = self._whole(foreseen, shares) > best
         if reordered:
             order = self._order(shares)
             foreseen = self._foresee(shares, order)
@@ -294,6 +298,14 @@ class _Planner:
         if reordered:
             order = ", ".join(str(each.number) for each in questions)
             notes.append(f"Asked in this order ({order}), later questions find what earlier ones measured.")
+        analyst = self.session.catalog.analyst(self.session.own_level or "")
+        daily = None if analyst is None or self.is_rho else analyst.daily_epsilon
+        if daily is not None and questions[-1].total > daily:
+            days = math.ceil(questions[-1].total / daily)
+            notes.append(f"At epsilon {_number(daily)} a day it takes {days} days or more.")
+            too_large = [str(each.number) for each in questions if each.charged("epsilon") > daily]
+            if too_large:
+                notes.append(f"More than a day allows at once: question {', '.join(too_large)}.")
         if any(each.price.gaussian for each in questions):
             notes.append(
                 "Gaussian noise closes the epsilon meter of an epsilon budget: later questions are priced in rho alone."
@@ -310,6 +322,13 @@ class _Planner:
     @property
     def _meter(self) -> str:
         return "rho" if self.is_rho else "epsilon"
+
+
+def _on(price: Price, meter: str) -> Fraction:
+    found = price.epsilon if meter == "epsilon" else price.rho
+    if found is None:
+        raise GuaranteeError("A question of a plan in epsilon has no epsilon.")
+    return found
 
 
 def _limits(wish: Wish, columns: Sequence[ColumnExpectation], number: int) -> dict[int, Fraction]:

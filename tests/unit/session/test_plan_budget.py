@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 import dither
+from dither.catalog.model import Analyst
 from dither.errors import BudgetError, InvalidParameter, QueryRefused
 from dither.exact import decimal_text
 from dither.noise import insecure_seeded
@@ -159,6 +161,36 @@ def test_a_plan_beyond_what_is_left_says_so() -> None:
     assert db.plan_budget(["SELECT COUNT(*) FROM data"], epsilon=1).fits_what_remains
     plan = db.plan_budget(["SELECT COUNT(*) FROM data"], epsilon=2)
     assert not plan.fits_what_remains and "does not fit what is left" in to_text(plan)
+
+
+def test_a_daily_limit_is_told_as_days(world: World) -> None:
+    researcher = Analyst("ana", Fraction(5), Fraction(1, 2))
+    catalog = replace(world.catalog, analysts={"ana": researcher})
+    db = Session(catalog, world.engine, new_ledger(catalog), analyst="ana", taus=world.session.taus)
+    plan = db.plan_budget(f"-- weight=9\n{MEAN}; {COUNTS}", epsilon="1.4")
+    assert "takes 3 days" in to_text(plan) and "at once: question 1" in to_text(plan)
+    assert not db.plan_budget(COUNTS, epsilon="0.5").notes
+
+
+def test_a_vector_that_others_paid_for_is_charged_to_the_allowance_in_the_plan_too(world: World) -> None:
+    catalog = replace(world.catalog, analysts={name: Analyst(name, Fraction(1)) for name in ("ana", "bo")})
+    book = new_ledger(catalog)
+    ana, bo = (
+        Session(catalog, world.engine, book, analyst=name, taus=world.session.taus, entropy=insecure_seeded(2))
+        for name in ("ana", "bo")
+    )
+    ana.ask(COUNTS, epsilon="0.25")
+    # A share of two vectors that is below what the stored one has, under an offer that could pay for it.
+    workload = f"-- within n=200\n{SUMS};\n-- within n=200\n{SUMS} ORDER BY n;\n{MEAN}"
+    plan = bo.plan_budget(workload, epsilon="0.8")
+    assert plan.total <= Fraction(8, 10)
+    found = {each.number: each.found_in for each in plan.questions}
+    assert found[1] == (0,) and found[2] == (0, 1)
+    before = book.spent().epsilon
+    for each in plan.questions:
+        bo.ask(each.text, epsilon=each.offer)
+    assert book.spent("bo").epsilon == plan.total
+    assert book.spent().epsilon - before == plan.total - Fraction(1, 4)
 
 
 def test_planning_reads_no_protected_row_and_charges_nothing(world: World) -> None:
