@@ -90,9 +90,8 @@ def test_what_a_plan_promises_is_what_explain_says_and_what_asking_charges(
 
 def test_the_expected_interval_of_a_column_is_the_answers_own(world: World) -> None:
     db = session(world)
-    question = (
-        "SELECT region, COUNT(*) AS n, SUM(age) AS years, AVG(age) AS mean, SUM(age) / 2 AS half FROM t GROUP BY ALL"
-    )
+    columns = "COUNT(*) AS n, SUM(age) AS years, SUM(income) AS total, AVG(age) AS mean, SUM(age) / 2 AS half"
+    question = f"SELECT region, {columns} FROM t GROUP BY ALL"
     plan = db.plan_budget([question], epsilon=4)
     answer = db.ask(question, epsilon=4)
     for position, column in enumerate(plan.questions[0].columns, 1):

@@ -125,7 +125,10 @@ def test_the_order_is_that_of_the_guidelines(folder: Path) -> None:
 
 def test_before_a_first_question_the_catalogs_budget_is_stated(folder: Path) -> None:
     said = stated(folder)
-    assert "epsilon 2 and delta 1e-06" in section(said, "parameters") and "No question" in section(said, "parameters")
+    parameters = section(said, "parameters")
+    assert "epsilon 2 and delta 1e-06" in parameters and "No question" in parameters
+    # 1 % times e^2 in odds, and times e^4; (1 + e^2) delta.
+    assert "at 7 % at most" in parameters and "at 36 % at most" in parameters and "8.39e-06" in parameters
     assert not (folder / "h.ledger").exists()
 
 
