@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetPlan", "PlannedColumn", "PlannedQuestion", "plan_budget"]
 
-MOST_QUESTIONS = 500
+MOST_QUESTIONS = 200
 _LARGEST_SHARE = Fraction(10**6)
 
 
