@@ -25,6 +25,7 @@ SIGNATURES = {
     "Session.ask": "self, question, *, epsilon=None, rho=None, request=None",
     "Session.explain": "self, question, *, epsilon=None, rho=None",
     "Session.tune": "self, table, *, epsilon=None, for_epsilon=1, groups=1",
+    "Session.plan_budget": "self, questions, *, epsilon=None, rho=None, delta=None, wishes=None",
     "Session.budget": "self",
     "Session.close": "self",
     "Answer.rows": "self",

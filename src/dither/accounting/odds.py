@@ -17,7 +17,7 @@ from dither.errors import InvalidParameter
 from dither.exact import Number, decimal_text, exact, round_down, round_up
 from dither.noise.bounds import exp_bounds
 
-__all__ = ["guess_after", "in_words", "right_at_most"]
+__all__ = ["guess_after", "in_words", "percent_text", "right_at_most"]
 
 _BITS = 96
 _LARGEST = 500
@@ -53,13 +53,13 @@ def in_words(epsilon: Number, delta: Number = 0, *, prior: Number = "0.01", unit
     """One sentence, rounded so that it stays true: "A guess about one patient can go from 1 % to at most 2.7 %"."""
     p, d = _share(prior, "prior"), _share(delta, "delta")
     _, most = guess_after(p, epsilon)
-    sentence = f"A guess about one {unit} can go from {_percent(p, 4)} to at most {_percent(most, 2)}"
+    sentence = f"A guess about one {unit} can go from {percent_text(p, 4)} to at most {percent_text(most, 2)}"
     if d:
         sentence += f", apart from a failure that has a chance of at most 1 in {1 / d.limit_denominator(10**18) // 1:,}"
     return sentence + "."
 
 
-def _percent(share: Fraction, digits: int) -> str:
+def percent_text(share: Fraction, digits: int) -> str:
     """`share` in per cent, rounded up to so many significant digits of the smaller of itself and what is missing to
     100 %: 2.7 %, 99.96 %."""
     percent = share * 100

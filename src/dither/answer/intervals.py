@@ -20,7 +20,7 @@ from dither.noise import DiscreteLaplace
 from dither.plan.price import Law, RunningLaw
 from dither.plan.recipes import Recipe
 
-__all__ = ["CONFIDENCE", "REPLICATES", "bounds_of", "half_width_of_mix", "total_half_widths"]
+__all__ = ["CONFIDENCE", "REPLICATES", "Part", "bounds_of", "half_width_of_mix", "total_half_widths"]
 
 CONFIDENCE = 0.95
 REPLICATES = 399
@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """One noisy vector's share in a sum: its weight in units of the answer per step, and its law."""
 
     weight: Floats
@@ -83,8 +83,8 @@ def _around_two(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
     size = np.ones(table.size)
     half = half_width_of_mix(
         [
-            _Part(size * float(table.vectors[total].step), table.laws[total]),
-            _Part(size * abs(float(recipe.center)), table.laws[count]),
+            Part(size * float(table.vectors[total].step), table.laws[total]),
+            Part(size * abs(float(recipe.center)), table.laws[count]),
         ]
     )
     value = np.asarray(evaluate(recipe, table.vectors, table.values), dtype=np.float64)
@@ -106,7 +106,7 @@ def _ratio(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
         # The half-width grows slowly with theta, so this settles in a few steps where the count is clear of zero.
         for _ in range(30):
             half = half_width_of_mix(
-                [_Part(np.full(len(theta), step), table.laws[total_at]), _Part(np.abs(theta), table.laws[count_at])]
+                [Part(np.full(len(theta), step), table.laws[total_at]), Part(np.abs(theta), table.laws[count_at])]
             )
             theta = np.clip((total + sign * half) / np.where(count > 0, count, 1), floor, ceiling)
         ends.append(theta)
@@ -116,7 +116,7 @@ def _ratio(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
     return low, high
 
 
-def half_width_of_mix(parts: Sequence[_Part]) -> Floats:
+def half_width_of_mix(parts: Sequence[Part]) -> Floats:
     """t with P(|sum of weighted noises| <= t) = 95 %: closed form for two (continuous) Laplace parts, else normal."""
     first, second = parts
     if isinstance(first.law, DiscreteLaplace) and isinstance(second.law, DiscreteLaplace):

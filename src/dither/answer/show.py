@@ -23,7 +23,7 @@ from dither.answer.numbers import Cell, measured, plain
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
 
-__all__ = ["INVENTED_BANNER", "answer_table", "caption", "cells_of", "to_html", "to_text"]
+__all__ = ["INVENTED_BANNER", "STYLE", "answer_table", "caption", "cells_of", "to_html", "to_text"]
 
 MOST_ROWS = 100
 INVENTED_BANNER = "INVENTED: made-up rows; nothing here is about anybody, nothing was charged"
@@ -71,7 +71,7 @@ def to_html(answer: Answer) -> str:
         lines.insert(0, f"and {len(answer) - MOST_ROWS:,} more rows")
     notes = "".join(f"<div>{escape(line)}</div>" for line in lines)
     return (
-        f'<div class="dither-answer"><style>{_STYLE}</style>{banner}<table><thead><tr>{heads}</tr></thead>'
+        f'<div class="dither-answer"><style>{STYLE}</style>{banner}<table><thead><tr>{heads}</tr></thead>'
         f'<tbody>{"".join(body)}</tbody></table><div class="dither-notes">{notes}</div></div>'
     )
 
@@ -160,7 +160,7 @@ def _html_cell(cell: Cell, numeric: bool) -> str:
     )
 
 
-_STYLE = (
+STYLE = (
     ".dither-answer{color-scheme:light dark;font-family:system-ui,sans-serif;font-size:.92em;line-height:1.45}"
     ".dither-answer table{border-collapse:collapse;margin:.4em 0}"
     ".dither-answer th{text-align:left;font-weight:600;border-bottom:1px solid rgba(128,128,128,.6)}"

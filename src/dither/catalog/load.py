@@ -21,7 +21,7 @@ from dither.catalog.sections import read_catalog
 from dither.errors import CatalogError, InvalidParameter
 from dither.exact import exact
 
-__all__ = ["TODO", "load", "loads", "resolve_ledger", "resolve_source"]
+__all__ = ["TODO", "load", "loads", "parse", "read_file", "resolve_ledger", "resolve_source"]
 
 TODO = "TODO"
 """What `dither init` writes where only the owner can decide."""
@@ -41,32 +41,14 @@ _TOML_HINTS = (
 def load(path: str | Path) -> Catalog:
     """The catalog in the file at `path`. Raises CatalogError; its `file`, `line` and `key` say where."""
     file = Path(path)
-    try:
-        written = file.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        hint = "Draft one with `dither init SOURCE`, or give the path of the one you have."
-        raise CatalogError("there is no such file.", file=str(path), code="C-102", hint=hint) from None
-    except IsADirectoryError:
-        hint = f"Name the file itself, such as {file / 'dither.toml'}."
-        raise CatalogError(
-            "this is a folder; expected a catalog file.", file=str(path), code="C-102", hint=hint
-        ) from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        hint = "Save the file as UTF-8."
-        raise CatalogError(
-            "expected text in UTF-8; found other bytes.", file=str(path), line=line, code="C-101", hint=hint
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a usable path"
-        raise CatalogError(f"the file cannot be read: {reason}.", file=str(path), code="C-102") from None
+    written = read_file(file).removeprefix("\ufeff")
     return replace(loads(written, file=str(path)), path=file)
 
 
 def loads(written: str, file: str = "dither.toml") -> Catalog:
     """The catalog that a text declares; `file` is its name in errors and gives the default ledger its stem.
     Raises CatalogError. Relative paths in the result are relative to the working directory: it has no `path`."""
-    values = _parse(written, file)
+    values = parse(written, file)
     _refuse_unfinished(written, file, values)
     try:
         return read_catalog(values, Path(file).stem)
@@ -76,7 +58,31 @@ def loads(written: str, file: str = "dither.toml") -> Catalog:
         raise CatalogError(message, file=file, line=line, key=key, code=unfit.code, hint=unfit.hint) from None
 
 
-def _parse(written: str, file: str) -> dict[str, object]:
+def read_file(file: Path) -> str:
+    """The text of a catalog file as it stands, line ends and all. Raises CatalogError."""
+    try:
+        return file.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        hint = "Draft one with `dither init SOURCE`, or give the path of the one you have."
+        raise CatalogError("there is no such file.", file=str(file), code="C-102", hint=hint) from None
+    except IsADirectoryError:
+        hint = f"Name the file itself, such as {file / 'dither.toml'}."
+        raise CatalogError(
+            "this is a folder; expected a catalog file.", file=str(file), code="C-102", hint=hint
+        ) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        hint = "Save the file as UTF-8."
+        raise CatalogError(
+            "expected text in UTF-8; found other bytes.", file=str(file), line=line, code="C-101", hint=hint
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a usable path"
+        raise CatalogError(f"the file cannot be read: {reason}.", file=str(file), code="C-102") from None
+
+
+def parse(written: str, file: str) -> dict[str, object]:
+    """The plain values of a text, finished or not; numbers exact. Raises CatalogError where it is not TOML."""
     try:
         return tomllib.loads(written, parse_float=_exact_number)
     except tomllib.TOMLDecodeError as error:

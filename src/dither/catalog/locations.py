@@ -14,7 +14,15 @@ from urllib.parse import parse_qsl
 from dither.catalog.model import Catalog
 from dither.catalog.reading import Unfit
 
-__all__ = ["LEDGER_SCHEMES", "SOURCE_SCHEMES", "check_location", "resolve_ledger", "resolve_source", "without_password"]
+__all__ = [
+    "LEDGER_SCHEMES",
+    "SOURCE_SCHEMES",
+    "check_location",
+    "resolve_ledger",
+    "resolve_place",
+    "resolve_source",
+    "without_password",
+]
 
 SOURCE_SCHEMES = ("postgresql", "postgres", "spark", "sc")
 LEDGER_SCHEMES = ("postgresql", "postgres")
@@ -64,11 +72,16 @@ def resolve_ledger(catalog: Catalog) -> str:
     return _resolve(catalog.ledger, catalog)
 
 
-def _resolve(location: str, catalog: Catalog) -> str:
+def resolve_place(location: str, catalog_path: Path | None) -> str:
+    """A path or URL of the catalog at `catalog_path`; relative paths start at its folder."""
     if not location or _URL.match(location):
         return location
     path = Path(location).expanduser()
-    return str(path if catalog.path is None else catalog.path.parent / path)
+    return str(path if catalog_path is None else catalog_path.parent / path)
+
+
+def _resolve(location: str, catalog: Catalog) -> str:
+    return resolve_place(location, catalog.path)
 
 
 def _authority_end(rest: str) -> int:

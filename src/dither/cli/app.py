@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from dither import __version__
-from dither.cli import ask, audit, budget, check, demo, explain, init, lab, release, try_, tune
+from dither.cli import ask, audit, budget, check, choose, demo, explain, init, lab, release, statement, try_, tune
 from dither.errors import DitherError
 
 __all__ = ["BROKEN_GUARANTEE", "app", "run"]
@@ -38,11 +38,13 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("init")(init.init)
+app.command("choose")(choose.choose)
 app.command("check")(check.check)
 app.command("try")(try_.try_question)
 app.command("explain")(explain.explain)
 app.command("ask")(ask.ask)
 app.command("tune")(tune.tune)
+app.command("statement")(statement.statement)
 app.command("audit")(audit.audit)
 app.command("lab")(lab.lab)
 app.command("attack", hidden=True)(lab.lab)

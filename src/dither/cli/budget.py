@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dither.cli import budget_book, budget_out
+from dither.cli import budget_book, budget_out, plan
 from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Reason, catalog_place
 from dither.errors import InvalidParameter, LedgerCorrupt
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, help="What was spent, what is left; grant more; verify the ledger.")
+
+app.command("plan")(plan.plan)
 
 
 @app.callback(invoke_without_command=True)

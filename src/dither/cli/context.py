@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = [
     "asking",
     "ledger_at",
+    "ledger_exists",
     "ledger_path",
+    "location_has_ledger",
     "owner_ledger",
     "read_catalog",
     "read_offer",
@@ -65,9 +67,10 @@ def read_offer(epsilon: str | None, rho: str | None, catalog: Catalog) -> None:
 
 
 @contextmanager
-def asking(catalog: Catalog, name: str | None) -> Iterator[Session]:
+def asking(catalog: Catalog, name: str | None, *, begin: bool = True) -> Iterator[Session]:
     """A session on the real data. Whoever holds the catalog file is its owner, unless they act as an analyst: an
-    analyst is not told what the owner could change."""
+    analyst is not told what the owner could change.
+    begin: False where a ledger that is not there yet must not be begun; nothing can be charged then."""
     from dither.session.open import open_catalog
 
     if name is None and catalog.analysts:
@@ -76,7 +79,8 @@ def asking(catalog: Catalog, name: str | None) -> Iterator[Session]:
             "--as", expected=f"an analyst of the catalog ({names})", found="nothing", hint="Say who asks: --as NAME."
         )
     try:
-        with open_catalog(catalog, analyst=name) as session:
+        ledger = None if begin or ledger_exists(catalog) else ""
+        with open_catalog(catalog, ledger=ledger, analyst=name) as session:
             if name is None:
                 say_others(session.other_ledgers)
             yield session
@@ -98,6 +102,25 @@ def ledger_path(catalog: Catalog) -> str:
     from dither.catalog.load import resolve_ledger
 
     return resolve_ledger(catalog)
+
+
+def ledger_exists(catalog: Catalog) -> bool:
+    """Has a ledger of this catalog begun? Looks without beginning one."""
+    return location_has_ledger(ledger_path(catalog), catalog.name)
+
+
+def location_has_ledger(where: str, dataset: str) -> bool:
+    if "://" not in where:
+        return bool(where) and Path(where).exists()
+    from dither.ledger.ledger import Ledger
+
+    try:
+        Ledger.open(where, dataset=dataset, promise_digest=None, budget=None, analysts={}).close()
+    except LedgerError as error:
+        if error.code == "L-170":
+            return False
+        raise
+    return True
 
 
 @contextmanager

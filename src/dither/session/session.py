@@ -38,7 +38,7 @@ from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
-from dither.session.stages import Stage, bound, prepare
+from dither.session.stages import Stage, bound, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
     from dither.ledger.registry import OtherLedger
     from dither.session.tune import Tuned
+    from dither.session.workload import BudgetPlan
 
 __all__ = ["Session"]
 
@@ -94,8 +95,8 @@ class Session:
         epsilon: nats, buys pure events only; or rho: zCDP.  request: an idempotency key of the caller's choosing.
         Raises QueryRefused, PolicyRefused, BudgetExceeded, EngineError, LedgerError; a refusal costs nothing."""
         plan = self.plan(question)
-        priced = self._price(plan, self._offer(epsilon, rho))
-        self._rehearse(priced)
+        priced = self.price_of(plan, self._offer(epsilon, rho))
+        self.rehearse(priced)
         epoch = self.ledger.current_release
         fingerprint = plan_fingerprint(plan, self.catalog)
         stages = self._reserved(priced, epoch, fingerprint, request)
@@ -121,16 +122,16 @@ class Session:
     def explain(self, question: str, *, epsilon: Number | None = None, rho: Number | None = None) -> Explanation:
         """What `ask` would do and cost. Free; reads no protected row."""
         plan = self.plan(question)
-        priced = self._price(plan, self._offer(epsilon, rho))
-        self._rehearse(priced)
+        priced = self.price_of(plan, self._offer(epsilon, rho))
+        self.rehearse(priced)
         stages: list[Stage] = []
-        for name, part in _parts(priced):
+        for name, part in parts_of(priced):
             stages.append(self._prepare(name, part, stages, self.ledger.current_release))
         return explain_plan(
             [(stage.priced, _known_places(stage)) for stage in stages],
             _total(stages),
             self.catalog,
-            self.ledger.remaining(self._own_level()),
+            self.ledger.remaining(self.own_level),
         )
 
     def plan(self, question: str) -> nodes.Plan:
@@ -146,7 +147,7 @@ class Session:
 
     def budget(self) -> BudgetView:
         """What is left of this analyst's allowance, or, without declared analysts, of the data set."""
-        return BudgetView.of(self.ledger, self._own_level())
+        return BudgetView.of(self.ledger, self.own_level)
 
     def tune(self, table: str, *, epsilon: Number | None = None, for_epsilon: Number = 1, groups: int = 1) -> Tuned:
         """Fix how many rows one unit keeps in `table`, privately unless the catalog declares it, and store the rows of
@@ -154,6 +155,22 @@ class Session:
         from dither.session.tune import tune
 
         return tune(self, table, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
+
+    def plan_budget(
+        self,
+        questions: str | Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        wishes: Mapping[int, str] | None = None,
+    ) -> BudgetPlan:
+        """Split a budget over several questions, each as accurate as wished. Free; reads no protected row.
+        questions: a list, or one text with `;` between them; `-- within 50` or `-- weight=2` above one says what is
+        wanted.  wishes: the same by number from 1.  delta: the most that private groups may use together."""
+        from dither.session.workload import plan_budget
+
+        return plan_budget(self, questions, epsilon=epsilon, rho=rho, delta=delta, wishes=wishes)
 
     def close(self) -> None:
         self.engine.close()
@@ -181,15 +198,16 @@ class Session:
             )
         return offer
 
-    def _price(self, plan: nodes.Plan, offer: Offer) -> PricedPlan:
+    def price_of(self, plan: nodes.Plan, offer: Offer) -> PricedPlan:
+        """Noise and price of a plan under an offer. Reads nothing."""
         share = self.catalog.budget.delta_per_question
         if share is None:
             share = self.ledger.budget.delta_selection / 1000
         return price_plan(plan, offer, self.catalog, delta_per_question=share)
 
-    def _rehearse(self, priced: PricedPlan) -> None:
+    def rehearse(self, priced: PricedPlan) -> None:
         """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
-        for _, part in _parts(priced):
+        for _, part in parts_of(priced):
             if not part.plan.plain:
                 rehearse(part.plan, self._stand_ins(part))
             measures = [measure.measure for measure in part.measures]
@@ -199,7 +217,7 @@ class Session:
         """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
         stages: list[Stage] = []
         try:
-            for name, part in _parts(priced):
+            for name, part in parts_of(priced):
                 stage = self._prepare(name, part, stages, epoch)
                 stages.append(stage)
                 if stage.wanted:
@@ -307,7 +325,9 @@ class Session:
             tables.append(_table(measure, priced.plan, keys, zeros, tuple(v.law for v in measure.vectors)))
         return _with_aliases(tables, priced.plan)
 
-    def _own_level(self) -> str | None:
+    @property
+    def own_level(self) -> str | None:
+        """The ledger's level whose balance the asker may see: their own, or without analysts the data set's (None)."""
         return self.analyst if self.catalog.analysts else None
 
 
@@ -331,14 +351,6 @@ def _fresh(reservation: Reservation) -> Reservation:
             hint="What it measured is found without a key; to measure anew, use another key.",
         )
     return reservation
-
-
-def _parts(priced: PricedPlan) -> list[tuple[str, PricedPlan]]:
-    """The phases of a question, innermost first, and last the question itself under the name ''."""
-    parts = []
-    for phase, inner in zip(priced.plan.phases, priced.phases, strict=True):
-        parts += [(name or phase.name, part) for name, part in _parts(inner)]
-    return [*parts, ("", priced)]
 
 
 def _known_places(stage: Stage) -> frozenset[tuple[int, int]]:

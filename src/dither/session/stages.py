@@ -20,7 +20,7 @@ from dither.plan.phases import named_in
 from dither.plan.price import PricedPlan
 from dither.session.needs import Need, cost_of, find_needs
 
-__all__ = ["Stage", "prepare"]
+__all__ = ["Stage", "bound", "parts_of", "prepare"]
 
 
 @dataclass
@@ -80,3 +80,11 @@ def bound(stage: Stage, before: Sequence[Stage], bind: Callable[..., nodes.Measu
     results = {earlier.name: earlier.result for earlier in before}
     measures = tuple(replace(m, measure=bind(m.measure, results)) for m in stage.priced.measures)
     return replace(stage.priced, measures=measures)
+
+
+def parts_of(priced: PricedPlan) -> list[tuple[str, PricedPlan]]:
+    """The phases of a question, innermost first, and last the question itself under the name ''."""
+    parts = []
+    for phase, inner in zip(priced.plan.phases, priced.phases, strict=True):
+        parts += [(name or phase.name, part) for name, part in parts_of(inner)]
+    return [*parts, ("", priced)]
