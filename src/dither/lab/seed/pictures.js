@@ -73,6 +73,7 @@ const ticks = (most) => {
 const places = (values) => Math.max(0, Math.ceil(-Math.log10(values[1] || 1)));
 
 const legend = (svg, x, y, entries) => entries.forEach(([words, stroke, dashed], i) => {
+  if (i === 0) node(svg, "rect", {x: x - 6, y: y - 12, width: 150, height: 19 * entries.length + 6, fill: colour("sheet"), opacity: 0.75});
   const down = y + 19 * i;
   node(svg, "line", {x1: x, x2: x + 18, y1: down, y2: down, stroke, "stroke-width": 2.5, "stroke-dasharray": dashed || ""});
   node(svg, "text", {x: x + 25, y: down + 4}, words);
@@ -151,14 +152,14 @@ const pictures = () => {
     plot.dot(1, 1, colour("ink"));
     legend(svg, 52, 26, [[WORDS.forward, colour("blue")], [WORDS.backward, colour("green")],
       [WORDS.central, colour("orange")], [WORDS.tangent, colour("faint"), "5 4"]]);
-    picture.read(`h = ${h.toFixed(2)}`, ["forward", "backward", "central"].map((k) => `${WORDS[k]} ${q[k].toFixed(4)}`).join(" · "));
+    picture.read(`h = ${h.toFixed(2)}`, ["forward", "backward", "central"].map((k) => `${WORDS[k]}\u00a0${q[k].toFixed(4)}`).join(" · "));
   }, {play: (picture, share) => picture.set("h", 100 ** -share)}).once();
 
   const people = [["Ross", 1], ["Monica", 1], ["Joey", 0], ["Phoebe", 0], ["Chandler", 1]];
   new Picture("patients", 190, (picture, svg, width) => {
     // What was counted at another epsilon says nothing of this one.
     if (picture.state.epsilon !== picture.get("epsilon")) Object.assign(picture.state, {epsilon: picture.get("epsilon"), tries: 0, right: 0, fresh: true});
-    const {step = 0, chandler = 1, tries, right} = picture.state;
+    const {step = 3, chandler = 1, tries, right} = picture.state;
     const bits = people.map(([, bit], i) => i === 4 ? chandler : bit), gap = 8, w = (width - 4 * gap) / 5;
     people.forEach(([name], i) => {
       const x = i * (w + gap), hidden = i === 4 && step !== 3;
@@ -186,7 +187,7 @@ const pictures = () => {
     picture.read(...lines);
   }, {act: (picture, what) => {
     const state = picture.state;
-    if (what === "next") { state.step = ((state.step || 0) + 1) % 5; state.fresh = true; state.tries = state.right = 0; }
+    if (what === "next") { state.step = ((state.step ?? 3) + 1) % 5; state.fresh = true; state.tries = state.right = 0; }
     if (what === "swap") { state.chandler = 1 - (state.chandler ?? 1); state.fresh = true; }
     if (what === "many") {
       const scale = 2 / picture.get("epsilon");
@@ -219,7 +220,7 @@ const pictures = () => {
   new Picture("laws", 440, (picture, svg) => {
     const z = picture.get("z"), distance = picture.get("distance"), scale = picture.get("scale");
     const one = (v) => laplaceDensity(v - 50, scale), two = (v) => laplaceDensity(v - 50 + distance, scale);
-    const top = Math.max(laplaceDensity(0, scale) * 1.12, 0.05), bound = Math.abs(distance) / scale;
+    const top = Math.max(laplaceDensity(0, scale) * 1.4, 0.05), bound = Math.abs(distance) / scale;
     const plot = new Plot(svg, {x: [42, 58], y: [0, top], height: 225, left: 44});
     plot.axes([42, 46, 50, 54, 58], ticks(top), (v) => v.toFixed(places(ticks(top))));
     plot.curve(one, colour("blue")); plot.curve(two, colour("orange"));
