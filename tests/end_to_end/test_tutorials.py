@@ -1,4 +1,4 @@
-"""The tutorials print what they show, in both languages, and no figure in them was written by hand."""
+"""Pages of plain blocks print what they show: the tutorial in both languages, and guides written the same way."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from support.pages import blocks_of, printed
 
 ROOT = Path(__file__).parents[2]
 ENGLISH = ROOT / "docs" / "tutorials" / "from-differences-to-privacy.md"
+STREAMS = ROOT / "docs" / "how-to" / "release-totals-day-by-day.md"
 CHINESE = ROOT / "docs" / "tutorials" / "from-differences-to-privacy.zh-CN.md"
 
 
-def test_the_tutorial_prints_what_it_shows() -> None:
-    blocks = blocks_of(ENGLISH.read_text(encoding="utf-8"))
-    assert len(blocks) > 20
-    for block, found in zip(blocks, printed(blocks, ENGLISH), strict=True):
+@pytest.mark.parametrize(("page", "least"), [(ENGLISH, 24), (STREAMS, 6)], ids=["tutorial", "streams"])
+def test_a_page_prints_what_it_shows(page: Path, least: int) -> None:
+    blocks = blocks_of(page.read_text(encoding="utf-8"))
+    assert len(blocks) >= least
+    for block, found in zip(blocks, printed(blocks, page), strict=True):
         assert found == block.shown, f"line {block.line} of the page"
 
 
@@ -42,7 +44,7 @@ def test_every_block_runs_and_no_figure_is_said_that_was_not_printed(page: Path)
     assert not sorted(number for number in said if number.replace(",", "") not in shown.replace("_", ""))
 
 
-@pytest.mark.parametrize("page", [ENGLISH, CHINESE], ids=["en", "zh"])
+@pytest.mark.parametrize("page", [ENGLISH, CHINESE, STREAMS], ids=["en", "zh", "streams"])
 def test_links_lead_to_files_that_are_there(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target

@@ -230,6 +230,7 @@ def test_a_restart_at_any_moment_goes_on_with_the_same_totals(memory):
         expected, found = whole.append(Secret(count)), parts.append(int(count) - half)
         assert (found, parts.price(), parts.day) == (expected, whole.price(), whole.day)
         parts = again(parts, broken)
+        assert parts.last == expected
 
 
 def test_with_one_level_two_continuations_of_a_state_agree_for_ever():
@@ -297,6 +298,7 @@ def test_doubling_shows_its_growing_price_and_keeps_what_was_released():
     assert [(last, total.rho) for last, total in stream.growth(2)] == [(11, 1), (27, Fraction(3, 2))]
     before = [stream.append(10) for _ in range(4)]
     event = stream.extend()
+    assert stream.last == again(stream, insecure_seeded(2)).last == before[-1] and opened(3).last is None
     assert event.events == stream.price().events[-len(event.events) :] and price(stream.price()).rho == 1
     after = [stream.append(10) for _ in range(8)]
     assert [day.day for day in before + after] == list(range(12))

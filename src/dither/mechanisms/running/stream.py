@@ -8,7 +8,7 @@ square roots on two levels (`levels`).
 Memory is a few numbers a level. They are *pending*: counts so far plus the noise that a release to come will have had
 by then. Neither counts nor noise are kept by themselves.
 Relies on: `epochs`; the caller, who stores the state before showing a total, and never starts twice from one stored
-state: the noise drawn after it would be drawn afresh.
+state: a day would be released twice, with two noises, or with one noise and other counts.
 Proof: docs/proofs/mechanisms/running-stream.md
 """
 
@@ -83,6 +83,7 @@ class RunningStream:
         pending: Pending,
         *,
         last_total: float = 0,
+        last_step: float = 0,
         epoch_base: float = 0,
         entropy: Entropy | None = None,
     ) -> None:
@@ -90,6 +91,7 @@ class RunningStream:
         self._epochs = epochs
         self._pending = pending
         self._last_total = last_total
+        self._last_step = last_step
         self._epoch_base = epoch_base
         self._entropy = entropy
 
@@ -137,6 +139,12 @@ class RunningStream:
         """Days that may still be closed before `extend`."""
         return self._epochs[-1].days - self._pending.closed
 
+    @property
+    def last(self) -> DayTotal | None:
+        """The newest release once more, as after a crash between storing the state and showing the total; None before
+        the first day is closed."""
+        return self._released() if self.day else None
+
     def price(self) -> ComposedEvent:
         """What has been opened so far, as events for a ledger: each epoch in full, whether its days came or not."""
         return ComposedEvent(tuple(event for epoch in self._epochs for event in epoch.events))
@@ -172,10 +180,8 @@ class RunningStream:
         """Add a last count to the open day, close it and release its total."""
         self.add(count)
         total = self._rounded(self._epoch_base + self._pending.close_day(self._entropy))
-        step, self._last_total = total - self._last_total, total
-        day = self.day - 1
-        moved = sum(epoch.rounding / 2 for epoch in self._epochs)
-        return DayTotal(day, total, step, self._noise(day), moved)
+        self._last_step, self._last_total = total - self._last_total, total
+        return self._released()
 
     def extend(self, days: int | None = None) -> ComposedEvent:
         """Open a further epoch of `days` days (default: twice the last), and say what is to be charged for it.
@@ -200,6 +206,7 @@ class RunningStream:
             "released": {
                 "days": self.day,
                 "last_total": self._last_total,
+                "last_step": self._last_step,
                 "epoch_base": self._epoch_base,
                 **self._pending.public_state(),
             },
@@ -215,19 +222,25 @@ class RunningStream:
                 raise ValueError(stored["kind"])
             terms = _stored_terms(stored["terms"])
             epochs = tuple(terms.epoch(epoch["days"]) for epoch in stored["epochs"])
-            for epoch, told in zip(epochs, stored["epochs"], strict=True):
-                if epoch.events != tuple(event_from_dict(event) for event in told["events"]):
+            for epoch, paid in zip(epochs, stored["epochs"], strict=True):
+                if epoch.events != tuple(event_from_dict(event) for event in paid["events"]):
                     raise ValueError("events")
             released = stored["released"]
             pending = epochs[-1].resume(stored["owner"], released)
-            last_total, epoch_base = _stored_total(released["last_total"]), _stored_total(released["epoch_base"])
+            told = {name: _stored_total(released[name]) for name in ("last_total", "last_step", "epoch_base")}
             days = int(released["days"])
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InvalidParameter("stream", expected="a stored stream", found="something else") from error
-        stream = cls(terms, epochs, pending, last_total=last_total, epoch_base=epoch_base, entropy=entropy)
+        stream = cls(terms, epochs, pending, entropy=entropy, **told)
         if stream.day != days:
             raise InvalidParameter("stream", expected="a stored stream", found="parts that do not fit together")
         return stream
+
+    def _released(self) -> DayTotal:
+        """The newest day's total. After `extend` the new epoch has no day yet, and no part in it."""
+        day, begun = self.day - 1, self._epochs if self._pending.closed else self._epochs[:-1]
+        moved = sum(epoch.rounding / 2 for epoch in begun)
+        return DayTotal(day, self._last_total, self._last_step, self._noise(day), moved)
 
     def _noise(self, day: int) -> Noise:
         """What the total of a day holds: the last totals of the epochs before, and its own epoch's."""
