@@ -4,7 +4,7 @@ import json
 import math
 from collections import defaultdict
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -368,7 +368,7 @@ def test_a_stream_without_a_meaning_is_refused(wrong):
 
 @pytest.mark.parametrize("end", [1, 3])
 def test_noise_beyond_the_samplers_end_is_the_gaussians_own(monkeypatch, end):
-    """A sampler that ends at 1 or 3 stands for the real one; variance 6; 15,000 draws. chi-square at a false-alarm rate
+    """A sampler that ends at 1 or 3 stands for the real one; variance 6; 6,000 draws. chi-square at a false-alarm rate
     of 1e-9; catches a tail that goes on geometrically, which is what the Laplace law does."""
     stats = pytest.importorskip("scipy.stats")
 
@@ -379,10 +379,31 @@ def test_noise_beyond_the_samplers_end_is_the_gaussians_own(monkeypatch, end):
     monkeypatch.setattr(draws_module, "_END", end)
     monkeypatch.setattr(draws_module, "geometric", lambda scale, entropy: min(geometric(scale, entropy=entropy), end))
     law, entropy = DiscreteGaussian(6), insecure_seeded(8)
-    found = np.array(draws_module.unbounded_draws(Ending(6), 15_000, entropy))
+    found = np.array(draws_module.unbounded_draws(Ending(6), 6_000, entropy))
     cells = np.arange(-7, 8)
     expected = np.array([float(law.pmf_bounds(int(k))[0]) for k in cells]) * len(found)
     observed = np.array([(found == k).sum() for k in cells])
     rest = len(found) - expected.sum()
     statistic = ((observed - expected) ** 2 / expected).sum() + (len(found) - observed.sum() - rest) ** 2 / rest
     assert stats.chi2.sf(statistic, len(cells)) > 1e-9
+
+
+@pytest.mark.parametrize(("days", "memory"), [(3, 4096), (4, 2)])
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_replaced_unit_moves_the_stream_by_its_declared_distance_at_most(no_noise, coordinates, days, memory, signed):
+    terms = {"neighbours": "replace", "signed": signed, "largest_step": 2}
+    declared = dict(zip(root_levels(days, memory).designs, opened(days, memory, **terms).price().events, strict=True))
+    found = [
+        coordinates_with(coordinates, terms, days, memory, trip, (step,))
+        for trip in arrivals_of_a_unit(days, 2)
+        for step in (-9, 9)
+    ]
+    costs = [
+        sum(
+            Fraction(int(sum((one[design] - two[design]) ** 2))) / (2 * event.variance)
+            for design, event in declared.items()
+        )
+        for one, two in combinations(found, 2)
+    ]
+    # Signed, the whole price can be spent: rows of opposite sign on one day. Unsigned, days far apart come near it.
+    assert max(costs) <= Fraction(1, 2) and (max(costs) > Fraction(49, 100) if signed else max(costs) > Fraction(1, 4))
