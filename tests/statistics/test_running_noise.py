@@ -86,3 +86,23 @@ def test_streamed_totals_have_the_variances_stated_across_epochs():
     for day in (0, 11, 12, 35):
         assert squares[day] == pytest.approx(stated[day], rel=0.35)
     assert stated[11] > 0.9 * stated[12]
+
+
+@pytest.mark.parametrize("memory", [3, 4096])
+def test_streamed_totals_for_rho_have_the_law_stated_across_epochs(memory):
+    # 1,500 streams of 14 + 28 days; false alarm 1e-9 a comparison; catches a variance wrong by 30 %, a level without
+    # its noise, and noise that two blocks share.
+    entropy, runs = insecure_seeded(6), 1500
+    found, stated, covered = np.zeros((runs, 42)), np.zeros(42), np.zeros(42)
+    for run in range(runs):
+        stream = RunningStream.open(14, rho="1/2", neighbours="add_remove", memory=memory, entropy=entropy)
+        for day in range(42):
+            if stream.days_left == 0:
+                stream.extend()
+            released = stream.append(2)
+            found[run, day], stated[day] = released.total - 2 * (day + 1), released.variance
+            covered[day] += abs(found[run, day]) <= released.half_width()
+    for day in (0, 8, 13, 14, 26, 41):
+        assert chi_square(found[:, day], stated[day]) > FALSE_ALARM
+        assert chi_square(found[:, day], stated[day] * 1.3) < FALSE_ALARM
+        assert stats.binomtest(int(covered[day]), runs, 0.95).pvalue > FALSE_ALARM

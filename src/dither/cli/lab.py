@@ -25,13 +25,20 @@ class Words(StrEnum):
 
 def lab(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One attack, such as A1 or averaging; all if not given.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="One attack, such as A1 or averaging; all if not given; seed: a tutorial."
+        ),
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", "-e", metavar="LIST", help="What each attack may spend, as in 0.1,1,10.")
     ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Also write a page: .html or .json.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="With seed: where to write its page; else it is opened."),
     ] = None,
     lang: Annotated[Words, typer.Option("--lang", help="Language of headings and stories.")] = Words.en,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Worlds and noise follow from it.")] = 1,
@@ -43,14 +50,26 @@ def lab(
     """Attack invented people: without a defence, with the usual ones, and with Dither.
 
     All attacks take about two minutes. Ends with status 70 if Dither was above its bound."""
-    from dither.cli.screen import out, say, working
+    from dither.errors import InvalidParameter
+
+    if name == "seed":
+        from dither.cli.seed import show_seed
+
+        if report is not None or epsilon is not None or real_noise:
+            raise InvalidParameter("dither lab seed", expected="--lang and --out alone", found="an option of attacks")
+        show_seed(lang, out)
+        return
+    if out is not None:
+        raise InvalidParameter("--out", expected="the name seed beside it (--report writes attacks)", found=str(out))
+    from dither.cli.screen import out as screen
+    from dither.cli.screen import say, working
     from dither.lab import chosen, run
     from dither.lab.report import say_noise, summary, table, unexpected
     from dither.lab.texts import READING, TITLE
 
     keys = chosen(name)
     _check_report(report)
-    console, started, results = out(), time.monotonic(), []
+    console, started, results = screen(), time.monotonic(), []
     console.print(TITLE.say(lang), style="bold reverse", markup=False)
     console.print(READING.say(lang), markup=False)
     console.print(say_noise(seed, real_noise), style="dim", markup=False)

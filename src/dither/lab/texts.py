@@ -125,6 +125,14 @@ ABOUT = {
             "系统拒答或报错时说了什么, 花了多久, 都可能取决于某一行.",
         ),
     ),
+    "running": About(
+        Words("All totals at once", "一次公布全部前缀和"),
+        Words(
+            "All sums over the first i rows are released together, with the noise placed between the rows and their "
+            "totals. The attacker subtracts Q4 from Q5 as before.",
+            "把所有前 i 行之和一次公布, 噪声加在行与总和之间. 攻击者照旧用 Q5 减 Q4.",
+        ),
+    ),
     "planted": About(
         Words("The lab's own test", "实验室自检"),
         Words(

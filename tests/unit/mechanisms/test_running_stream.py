@@ -6,9 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dither.accounting.events import ComposedEvent
+from dither.accounting.price import price
 from dither.errors import InvalidParameter
-from dither.mechanisms.running import Arrivals, RunningStream, pending
-from dither.mechanisms.running.pending import PendingTotals, unbounded_draw
+from dither.mechanisms.running import Arrivals, RunningStream, draws, pending_tree
+from dither.mechanisms.running.draws import unbounded_draw
+from dither.mechanisms.running.pending_tree import PendingTree
 from dither.mechanisms.running.tree import BalancedTree, choose_tree
 from dither.noise import DiscreteLaplace, insecure_seeded
 from dither.secret import Secret
@@ -26,7 +29,7 @@ def telltale(monkeypatch):
         drawn.append(BASE ** (len(drawn) + 1))
         return drawn[-1]
 
-    monkeypatch.setattr(pending, "unbounded_draw", draw)
+    monkeypatch.setattr(pending_tree, "unbounded_draw", draw)
     return drawn
 
 
@@ -41,7 +44,7 @@ def weights(total, draws):
 
 
 def walk(tree, counts):
-    totals = PendingTotals.begin(tree, DiscreteLaplace(1), None)
+    totals = PendingTree.begin(tree, DiscreteLaplace(1), None)
     released = []
     for count in counts:
         totals.add(count)
@@ -67,7 +70,7 @@ def test_a_stream_holds_the_same_noise_as_the_release_of_a_whole_table(telltale,
 
 def test_state_holds_no_count_and_after_the_first_row_no_noise_by_itself(telltale):
     tree = BalancedTree(40, 3, 4)
-    totals = PendingTotals.begin(tree, DiscreteLaplace(1), None)
+    totals = PendingTree.begin(tree, DiscreteLaplace(1), None)
     for day in range(40):
         totals.add(7)
         totals.close_day(None)
@@ -81,12 +84,12 @@ def test_memory_stays_a_few_numbers_a_level():
     tree, most = choose_tree(100_000), 0
     for _ in range(2000):
         stream.append(1)
-        most = max(most, sum(len(level) for level in stream.to_dict()["owner"]["pending"]))
+        most = max(most, sum(len(level) for level in stream.to_state()["owner"]["pending"]))
     assert most <= tree.k * tree.levels < 150
 
 
 def again(stream, entropy):
-    return type(stream).from_dict(json.loads(json.dumps(stream.to_dict())), entropy=entropy)
+    return type(stream).from_state(json.loads(json.dumps(stream.to_state())), entropy=entropy)
 
 
 def test_a_restart_after_any_day_goes_on_with_the_same_totals():
@@ -99,7 +102,7 @@ def test_a_restart_after_any_day_goes_on_with_the_same_totals():
         parts.add(half)
         parts = again(parts, broken)  # in the middle of a day, too
         expected, found = whole.append(Secret(count)), parts.append(int(count) - half)
-        assert (found, parts.price, parts.day) == (expected, whole.price, whole.day)
+        assert (found, parts.price(), parts.day) == (expected, whole.price(), whole.day)
         parts = again(parts, broken)
 
 
@@ -128,29 +131,29 @@ def test_stated_variances_are_those_of_the_whole_table():
 
 def test_the_horizon_is_paid_for_at_once_and_ends():
     stream = RunningStream.open(3, epsilon="1/2", neighbours="add_remove", entropy=insecure_seeded(1))
-    assert stream.price.epsilon == Fraction(1, 2)
+    assert price(stream.price()).epsilon == Fraction(1, 2)
     for _ in range(3):
         stream.append(1)
-    assert stream.price.epsilon == Fraction(1, 2) and stream.days_left == 0
+    assert price(stream.price()).epsilon == Fraction(1, 2) and stream.days_left == 0
     with pytest.raises(InvalidParameter, match="extend"):
         stream.append(1)
 
 
 def test_doubling_shows_its_growing_price_and_keeps_what_was_released():
     stream = RunningStream.open(4, epsilon="1/2", neighbours="add_remove", entropy=insecure_seeded(2))
-    assert [(last, price.epsilon) for last, price in stream.growth(3)] == [(11, 1), (27, Fraction(3, 2)), (59, 2)]
+    assert [(last, total.epsilon) for last, total in stream.growth(3)] == [(11, 1), (27, Fraction(3, 2)), (59, 2)]
     with pytest.raises(InvalidParameter, match="days left"):
         stream.extend()
     before = [stream.append(10) for _ in range(4)]
     event = stream.extend()
-    assert event == stream.event.events[1] and stream.price.epsilon == 1
+    assert event == ComposedEvent(stream.price().events[1:]) and price(stream.price()).epsilon == 1
     after = [stream.append(10) for _ in range(8)]
     assert [day.day for day in before + after] == list(range(12))
     # The new epoch starts from the frozen total: its noise is in every later one.
     assert after[0].noise[0] == before[-1].noise[0] and len(after[-1].noise) == 2
     assert after[0].total - before[-1].total == after[0].step
     assert abs(after[-1].total - 120) < 6 * after[-1].variance ** 0.5
-    assert stream.extend(3).distance == choose_tree(3).levels and stream.days_left == 3
+    assert stream.extend(3).events[0].distance == choose_tree(3).levels and stream.days_left == 3
 
 
 def test_rows_beyond_a_units_limit_and_rows_of_released_days_are_dropped(telltale):
@@ -173,7 +176,7 @@ def test_limits_survive_a_restart_and_begin_anew_with_an_epoch():
     rows = again(rows, insecure_seeded(2))
     assert not rows.row("ana", 0)
     rows.close_day()
-    assert rows.extend(5).distance == choose_tree(5).levels
+    assert rows.extend(5).events[0].distance == choose_tree(5).levels
     assert rows.row("ana", 1) and not rows.row("ana", 1)
 
 
@@ -202,30 +205,32 @@ def test_neighbours_move_kept_rows_by_one_unit_only():
         lambda s: s["owner"]["pending"].pop(),
         lambda s: s["owner"]["pending"][0].append(3),
         lambda s: s["owner"].update(closed=3),
+        lambda s: s["owner"]["pending"][0].__setitem__(0, 1.5),
+        lambda s: s["epochs"][0]["events"][0].update(scale="3"),
         lambda s: s["released"].update(days=7),
         lambda s: s["terms"].update(epsilon="0"),
         lambda s: s["terms"].update(neighbours="near"),
         lambda s: s.update(epochs=[]),
-        lambda s: s.update(epochs=[0]),
+        lambda s: s["epochs"][0].update(days=0),
         lambda s: s["released"].update(last_total="much"),
     ],
 )
 def test_a_damaged_state_is_refused(damage):
     stream = RunningStream.open(9, epsilon=1, neighbours="add_remove", entropy=insecure_seeded(1))
     stream.append(1)
-    stored = json.loads(json.dumps(stream.to_dict()))
+    stored = json.loads(json.dumps(stream.to_state()))
     damage(stored)
     with pytest.raises(InvalidParameter):
-        RunningStream.from_dict(stored)
+        RunningStream.from_state(stored)
 
 
 @pytest.mark.parametrize(
     "stored", [{}, {"stream": 3, "rows_of_unit": {}}, {"rows_of_unit": {"ana": "2"}}, {"stream": {}}]
 )
 def test_damaged_arrivals_are_refused(stored):
-    good = Arrivals(RunningStream.open(3, epsilon=1, neighbours="add_remove")).to_dict()
+    good = Arrivals(RunningStream.open(3, epsilon=1, neighbours="add_remove")).to_state()
     with pytest.raises(InvalidParameter):
-        Arrivals.from_dict({**good, **stored} if stored else {})
+        Arrivals.from_state({**good, **stored} if stored else {})
 
 
 @pytest.mark.parametrize("wrong", [{"days": 0}, {"epsilon": 0}, {"max_rows_per_unit": 0}, {"largest_step": True}])
@@ -237,15 +242,13 @@ def test_a_stream_without_a_meaning_is_refused(wrong):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_noise_goes_on_beyond_the_samplers_end(monkeypatch, sign):
-    class AtTheEnd:
-        scale = Fraction(5)
-
-        def sample(self, entropy=None):
+    class AtTheEnd(DiscreteLaplace):
+        def sample(self, size=None, *, entropy=None):
             return sign * 2**62
 
     further = iter([2**62, 17])
-    monkeypatch.setattr(pending, "geometric", lambda scale, entropy: next(further))
-    assert unbounded_draw(AtTheEnd(), None) == sign * (2**63 + 17)
+    monkeypatch.setattr(draws, "geometric", lambda scale, entropy: next(further))
+    assert unbounded_draw(AtTheEnd(5), None) == sign * (2**63 + 17)
     assert unbounded_draw(DiscreteLaplace(1), insecure_seeded(1)) == DiscreteLaplace(1).sample(
         entropy=insecure_seeded(1)
     )

@@ -11,6 +11,7 @@ A11      unicity          a few points of a trace
 A12      singling_out     a condition one person meets
 A14      keys             which groups exist
 A15      channels         errors, refusals, prices, time
+running  running          Q5 - Q4 when all totals come at once
 planted                   engines with a fault: the lab's own test
 """
 
@@ -25,7 +26,7 @@ __all__ = ["ATTACKS", "attack"]
 ATTACKS = {
     "A1": "differencing", "A2": "differencing", "A3": "tracker", "A4": "averaging", "A5": "reconstruction",
     "A7": "membership", "A8": "membership", "A9": "linkage", "A10": "scoreboard", "A11": "unicity",
-    "A12": "singling_out", "A14": "keys", "A15": "channels", "planted": "planted",
+    "A12": "singling_out", "A14": "keys", "A15": "channels", "running": "running", "planted": "planted",
 }  # fmt: skip
 """Key -> module, in the order of a full run."""
 

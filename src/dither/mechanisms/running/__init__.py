@@ -2,9 +2,10 @@
 
 totals                  plan and release all totals of an array
 stream, arrivals        the same for counts, or rows, that arrive day by day
+epochs                  what a stream promises; pending_tree and pending_roots: what it keeps; levels; draws
 square_root, tree       the two mechanisms: for rho, and for epsilon
 exact_convolution       exact integers before the noise; toeplitz, gains: floating point after it
-laplace_sums, bounds    widths of intervals; what no mechanism can beat
+laplace_sums, normal_sums, bounds   widths of intervals; what no mechanism can beat
 """
 
 from dither.mechanisms.running.arrivals import Arrivals

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from dither.accounting.events import LaplaceEvent
+from dither.accounting.events import ComposedEvent
 from dither.errors import InvalidParameter
 from dither.mechanisms.running.stream import DayTotal, RunningStream
 from dither.noise import Entropy
@@ -30,14 +30,15 @@ class Arrivals:
 
     def row(self, unit: str, day: int, step: int = 1) -> bool:
         """Count a row of this unit; True when it was kept. Rows of released days, and rows beyond the unit's limit, are
-        dropped. step: what it adds, cut to the stream's largest step.  A row of a later day is refused: close the day
-        first."""
+        dropped. step: what it adds, cut to what the stream's terms allow one row.  A row of a later day is refused:
+        close the day first."""
         if day > self.stream.day:
             raise InvalidParameter("day", expected=f"at most the open day, {self.stream.day}", found=day)
         if day < self.stream.day or self._rows_of_unit[unit] >= self.stream.terms.max_rows_per_unit:
             return False
         largest = self.stream.terms.largest_step
-        self.stream.add(max(-largest, min(largest, int(step))))
+        least = -largest if self.stream.terms.signed else 0
+        self.stream.add(max(least, min(largest, int(step))))
         self._rows_of_unit[unit] += 1
         return True
 
@@ -45,22 +46,22 @@ class Arrivals:
         """Release the open day's total and freeze the day."""
         return self.stream.append()
 
-    def extend(self, days: int | None = None) -> LaplaceEvent:
+    def extend(self, days: int | None = None) -> ComposedEvent:
         """Open a further epoch, in which units may add max_rows_per_unit rows again; the event is to be charged."""
         event = self.stream.extend(days)
         self._rows_of_unit.clear()
         return event
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_state(self) -> dict[str, Any]:
         """The stream's state with the rows kept per unit, which are for the owner's eyes only."""
-        return {"stream": self.stream.to_dict(), "rows_of_unit": dict(self._rows_of_unit)}
+        return {"stream": self.stream.to_state(), "rows_of_unit": dict(self._rows_of_unit)}
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any], *, entropy: Entropy | None = None) -> Arrivals:
-        """What `to_dict` wrote, to go on with. Raises InvalidParameter for all else."""
+    def from_state(cls, stored: Mapping[str, Any], *, entropy: Entropy | None = None) -> Arrivals:
+        """What `to_state` wrote, to go on with. Raises InvalidParameter for all else."""
         stream, kept = stored.get("stream"), stored.get("rows_of_unit")
         if not isinstance(stream, Mapping) or not isinstance(kept, Mapping):
             raise InvalidParameter("arrivals", expected="stored arrivals", found="something else")
         if not all(isinstance(unit, str) and type(rows) is int and rows >= 0 for unit, rows in kept.items()):
             raise InvalidParameter("arrivals", expected="whole numbers of rows by unit", found="something else")
-        return cls(RunningStream.from_dict(stream, entropy=entropy), kept)
+        return cls(RunningStream.from_state(stream, entropy=entropy), kept)

@@ -12,6 +12,7 @@ Proof: docs/proofs/mechanisms/running-square-root.md
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -53,6 +54,7 @@ class SquareRoot:
         self.n = n
         kernel = np.rint(np.ldexp(exact_series, KERNEL_BITS)).astype(np.int64)
         self.weights = _weights(exact_series, weight_bits)
+        self.kernel = kernel
         self._product = ExactKernel(kernel)
         column_squares = self.weights**2 * np.cumsum(kernel * kernel)[::-1]
         self.column_squared = int(column_squares.max())
@@ -68,6 +70,19 @@ class SquareRoot:
         if largest > self.largest_count:
             raise GuaranteeError("Counts were too large for an exact product.")
         return self._product.convolve(self.weights * counts, largest * int(self.weights.max()))
+
+    def column(self, position: int, rows: int) -> list[int]:
+        """The first `rows` entries of a column of C from its diagonal down: what one count adds, to its own position
+        and to those after it."""
+        entries: list[int] = (self.kernel[:rows] * self.weights[position]).tolist()
+        return entries
+
+    def next_count(self, noisy: int, before: Sequence[float]) -> float:
+        """The count at position len(before), estimated from its noisy coordinate and the estimates before it: a row of
+        C u = y, solved for its last unknown. Counts and totals so found are those of `totals`, up to rounding."""
+        position = len(before)
+        earlier = np.dot(self.kernel[position:0:-1].astype(np.float64), self.weights[:position] * np.asarray(before))
+        return float((_finite(noisy) - earlier) / (float(self.kernel[0]) * float(self.weights[position])))
 
     def totals(self, noisy: Integers) -> Floats:
         """B y = A diag(1/w) T^-1 y: the running totals, unbiased, in counts."""
@@ -126,3 +141,9 @@ def _weights(series: Floats, bits: int) -> Integers:
     lengths = np.sqrt(np.cumsum(series * series))[longest - 1]
     weights: Integers = np.rint(np.ldexp(1.0 / lengths[::-1], bits)).astype(np.int64)
     return weights
+
+
+def _finite(noisy: int) -> float:
+    """As a float; what no float can hold becomes a very large one."""
+    largest = 1 << 900
+    return float(max(-largest, min(largest, noisy)))

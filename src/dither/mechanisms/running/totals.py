@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +26,10 @@ from dither.mechanisms.laplace import laplace_scale
 from dither.mechanisms.release import Neighbours, Values, add_noise, opened, saturate
 from dither.mechanisms.running.bounds import binary_tree_largest_variance, least_largest_variance
 from dither.mechanisms.running.laplace_sums import half_width_of_sum
+from dither.mechanisms.running.normal_sums import grid_step, normal_half_widths, on_grid
 from dither.mechanisms.running.square_root import SquareRoot, square_root_for
 from dither.mechanisms.running.tree import BalancedTree, choose_tree
 from dither.noise import DiscreteGaussian, DiscreteLaplace, Entropy
-from dither.noise.interval import confidence_of
 
 __all__ = [
     "LARGEST_COUNT",
@@ -89,7 +88,7 @@ class RunningPlan:
         """(n,) float64, counts: each total is within this of the truth with at least this probability."""
         gains, place = np.unique(self.design.gains[: self.n], return_inverse=True)
         if isinstance(self.law, DiscreteGaussian):
-            return _normal_half_width(gains * self.law.variance(), confidence)[place] + self.rounding
+            return normal_half_widths(gains * self.law.variance(), confidence)[place] + self.rounding
         widths = [half_width_of_sum(((self.law, int(nodes)),), confidence) for nodes in gains]
         return np.array(widths, dtype=np.float64)[place]
 
@@ -102,7 +101,7 @@ class RunningPlan:
         """(n,) float64, counts: each single count is within this of the truth with at least this probability."""
         gains, place = np.unique(self.design.step_gains[: self.n], return_inverse=True)
         if isinstance(self.law, DiscreteGaussian):
-            return _normal_half_width(gains * self.law.variance(), confidence)[place] + 2 * self.rounding
+            return normal_half_widths(gains * self.law.variance(), confidence)[place] + 2 * self.rounding
         widths = [half_width_of_sum(((self.law, int(nodes)),), confidence) for nodes in gains]
         return np.array(widths, dtype=np.float64)[place]
 
@@ -114,7 +113,7 @@ class RunningPlan:
         gain = self.design.gain_between(*self._range(first, last))
         if isinstance(self.law, DiscreteLaplace):
             return float(half_width_of_sum(((self.law, int(gain)),), confidence))
-        width = _normal_half_width(np.array([gain * self.law.variance()]), confidence)
+        width = normal_half_widths(np.array([gain * self.law.variance()]), confidence)
         return float(width[0]) + 2 * self.rounding
 
     @property
@@ -123,7 +122,7 @@ class RunningPlan:
         then steps are differences of totals, and totals sums of steps, to the last bit. 0 for whole numbers."""
         if isinstance(self.design, BalancedTree):
             return 0.0
-        return math.ldexp(1.0, math.frexp(self.noise_scale)[1] - 13)
+        return grid_step(self.noise_scale)
 
     def release(self, counts: Values, *, entropy: Entropy | None = None) -> RunningRelease:
         """The noisy totals of counts (n,): the only step that reads data."""
@@ -133,7 +132,7 @@ class RunningPlan:
             return RunningRelease(self, np.zeros(0))
         clean = np.clip(saturate(counts), -self.largest_count, self.largest_count)
         noisy = add_noise(self.design.measure(clean, self.largest_count), self.law, entropy)
-        return RunningRelease(self, _on_grid(self.design.totals(noisy), self.rounding))
+        return RunningRelease(self, on_grid(self.design.totals(noisy), self.rounding))
 
     def _range(self, first: int, last: int) -> tuple[int, int]:
         if not 0 <= first <= last < self.n:
@@ -291,19 +290,3 @@ def _why_root(plan: RunningPlan, root: SquareRoot) -> str:
         f"against {root.n * unit:,.4g} for noisy counts summed up; no linear mechanism has less than "
         f"{least_largest_variance(root.n) * unit:,.4g}."
     )
-
-
-def _normal_half_width(variances: Floats, confidence: Number) -> Floats:
-    """The noise has thousands of steps of standard deviation: a weighted sum of it is normal to far below a float."""
-    level = float(confidence_of(confidence))
-    return NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(variances)
-
-
-def _on_grid(totals: Floats, step: float) -> Floats:
-    """Totals as whole multiples of `step`, or of a larger power of two where 52 bits would not hold them."""
-    if step == 0.0:
-        return totals
-    largest = float(np.abs(totals).max())
-    step = max(step, math.ldexp(1.0, math.frexp(largest)[1] - 52))
-    # + 0.0: no negative zeros in a table.
-    return np.rint(totals / step) * step + 0.0

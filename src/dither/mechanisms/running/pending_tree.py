@@ -1,6 +1,7 @@
-"""The totals that a stream may still have to release: counts so far plus the noise each will hold by then.
+"""The totals that a stream for epsilon may still have to release: counts so far plus the noise each will hold by then.
 
-Flow: `stream` adds counts and closes days. Relies on: `tree` for digits and for nodes that are publicly empty.
+Flow: `epochs` begins one; `stream` adds counts and closes days. `pending_roots` is its twin for rho.
+Relies on: `tree` for digits and for nodes that are publicly empty; `draws` for noise without an end.
 
 Level i of the balanced tree has a digit that runs up to (k-1)/2, then falls back to -(k-1)/2 while level i+1 moves on
 by one. For every digit value still to come, level i keeps one pending total: all counts so far, plus the noise of the
@@ -11,17 +12,18 @@ Proof: docs/proofs/mechanisms/running-stream.md
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from dither.errors import GuaranteeError, InvalidParameter
+from dither.mechanisms.running.draws import unbounded_draw
 from dither.mechanisms.running.tree import BalancedTree
-from dither.noise import DiscreteLaplace, Entropy, geometric
+from dither.noise import DiscreteLaplace, Entropy
 
-__all__ = ["PendingTotals", "unbounded_draw"]
-
-_END = 2**62
-"""Where the samplers cut off."""
+__all__ = ["PendingTree"]
 
 
-class PendingTotals:
+class PendingTree:
     def __init__(self, tree: BalancedTree, law: DiscreteLaplace, closed: int, levels: list[list[int]]) -> None:
         if len(levels) != tree.levels or not 0 <= closed <= tree.n:
             raise InvalidParameter("stream", expected="pending totals of this tree", found="another shape")
@@ -35,11 +37,23 @@ class PendingTotals:
         self._law = law
 
     @classmethod
-    def begin(cls, tree: BalancedTree, law: DiscreteLaplace, entropy: Entropy | None) -> PendingTotals:
+    def begin(cls, tree: BalancedTree, law: DiscreteLaplace, entropy: Entropy | None) -> PendingTree:
         levels = [[] for _ in range(tree.levels)]  # type: list[list[int]]
         for level in range(tree.levels):
             levels[level] = _forward(tree, level, 0, 0, law, entropy)
         return cls(tree, law, 0, levels)
+
+    @classmethod
+    def resume(cls, tree: BalancedTree, law: DiscreteLaplace, stored: Mapping[str, Any]) -> PendingTree:
+        """What `owner_state` gave. Raises InvalidParameter, KeyError, TypeError or ValueError for anything else."""
+        levels = [[_whole(total) for total in level] for level in stored["pending"]]
+        return cls(tree, law, _whole(stored["closed"]), levels)
+
+    def owner_state(self) -> dict[str, Any]:
+        return {"closed": self.closed, "pending": [list(level) for level in self.levels]}
+
+    def public_state(self) -> dict[str, Any]:
+        return {}
 
     def add(self, count: int) -> None:
         """Count on the open day: it is part of every total still to come."""
@@ -98,11 +112,7 @@ def _lengths(tree: BalancedTree, closed: int) -> list[int]:
     return found
 
 
-def unbounded_draw(law: DiscreteLaplace, entropy: Entropy | None) -> int:
-    """A draw of the law without the sampler's end at +-2^62: beyond it, a geometric law goes on as it began."""
-    drawn = law.sample(entropy=entropy)
-    total, further = abs(drawn), abs(drawn)
-    while further == _END:
-        further = geometric(law.scale, entropy=entropy)
-        total += further
-    return total if drawn >= 0 else -total
+def _whole(number: object) -> int:
+    if type(number) is not int:
+        raise TypeError(number)
+    return number
