@@ -100,7 +100,8 @@ class Scene:
 class BitAttack(Protocol):
     """An attack that guesses one fair bit in each of many groups."""
 
-    key: str
+    @property
+    def key(self) -> str: ...
 
     def scene(self, generator: np.random.Generator, trials: int) -> Scene: ...
 

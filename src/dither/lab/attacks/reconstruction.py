@@ -72,9 +72,10 @@ class Reconstruction:
             answers += [reply.column(hospitals, 1 + i) for i in range(PER_QUESTION)]
         ids = np.arange(PATIENTS)
         subsets = ((ids * ids * known["a"][:, None] + ids * known["b"][:, None]) % _PRIME % 2 == 0).astype(float)
-        return np.concatenate(
-            [solve(subsets, np.array(answers)[:, h], within=self.within) for h in range(hospitals)]
-        ) > 0.5
+        return (
+            np.concatenate([solve(subsets, np.array(answers)[:, h], within=self.within) for h in range(hospitals)])
+            > 0.5
+        )
 
 
 def a5(options: Options) -> Result:
