@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from dither.lab import bounds
 from dither.lab.games import Line, counted
 from dither.lab.texts import Language
 from dither.lab.worlds.hospital import FIRST_FIVE
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 __all__ = ["CHANDLER", "MOST_STUDENTS", "Graded", "grade", "new_class", "overall"]
 
@@ -84,6 +87,8 @@ class Graded:
 def new_class(out: Path, *, students: int, epsilon: Fraction, seed: int, language: Language = "en") -> None:
     """Write the folder. Everything but the noise of later answers follows from the seed.
     Raises InvalidParameter when the folder holds something, or cannot be written."""
+    import duckdb
+
     if not 1 <= students <= MOST_STUDENTS:
         raise InvalidParameter("students", expected=f"1 to {MOST_STUDENTS}", found=students)
     names = [f"student-{number:0{max(2, len(str(students)))}}" for number in range(1, students + 1)]
@@ -94,10 +99,11 @@ def new_class(out: Path, *, students: int, epsilon: Fraction, seed: int, languag
                 "--out", expected="a folder that is not there yet, or empty", found=str(out),
                 hint="A class holds answers and ledgers: move the old one away, or name another folder.",
             )  # fmt: skip
-        truth = {
-            name: _write_student(out / name, epsilon, np.random.default_rng([seed, number]), language)
-            for number, name in enumerate(names)
-        }
+        with duckdb.connect() as connection:
+            truth = {
+                name: _write_student(out / name, epsilon, np.random.default_rng([seed, number]), language, connection)
+                for number, name in enumerate(names)
+            }
         key = {"seed": seed, "epsilon": decimal_text(epsilon), "ill": truth}
         _private(out / KEY, json.dumps(key, indent=1) + "\n")
         (out / "README.md").write_text(_page("teacher", language, epsilon, students), encoding="utf-8")
@@ -126,10 +132,10 @@ def overall(folder: Path, graded: list[Graded]) -> Line | None:
     )  # fmt: skip
 
 
-def _write_student(folder: Path, epsilon: Fraction, generator: np.random.Generator, language: Language) -> bool:
+def _write_student(
+    folder: Path, epsilon: Fraction, generator: np.random.Generator, language: Language, connection: DuckDBPyConnection
+) -> bool:
     """Write one student's folder; whether Chandler is ill."""
-    import duckdb
-
     ages, sexes = generator.integers(10, 19, PEOPLE), generator.choice(["F", "M"], PEOPLE)
     ill = generator.random(PEOPLE) < _ILL
     # The secret is a fair coin: a guess without asking is right half the time.
@@ -144,10 +150,9 @@ def _write_student(folder: Path, epsilon: Fraction, generator: np.random.Generat
             rows.writerow([i + 1, first[i] if i < len(first) else f"person {i + 1}", ages[i], sexes[i]])
     numbers = np.arange(1, PEOPLE + 1)[ill]
     listed = {"person": numbers, "number": numbers, "age": ages[ill], "sex": sexes[ill].astype(object)}
-    with duckdb.connect() as connection:
-        connection.register("listed", listed)
-        target = str(folder / "data" / "ill.parquet").replace("'", "''")
-        connection.execute(f"COPY (SELECT * FROM listed) TO '{target}' (FORMAT parquet)")
+    connection.register("listed", listed)
+    target = str(folder / "data" / "ill.parquet").replace("'", "''")
+    connection.execute(f"COPY (SELECT * FROM listed) TO '{target}' (FORMAT parquet)")
     catalog = _CATALOG.format(name=folder.name, epsilon=decimal_text(epsilon), people=PEOPLE)
     (folder / "dither.toml").write_text(catalog, encoding="utf-8")
     (folder / "README.md").write_text(_page("student", language, epsilon, 1), encoding="utf-8")

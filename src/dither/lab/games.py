@@ -160,6 +160,8 @@ def counted(
     attack: str, engine: str, setting: str, measure: str, hits: int, trials: int, *, bound: float | None, **rest: Any
 ) -> Line:
     """A line whose success is `hits` of `trials`, with interval and verdict."""
+    # NumPy's integers have no JSON.
+    hits, trials = int(hits), int(trials)
     low = float(probability_below(hits, trials, _INTERVAL_ERROR / 2))
     high = float(probability_above(hits, trials, _INTERVAL_ERROR / 2))
     return Line(

@@ -1,7 +1,7 @@
 """A13, search: a machine that knows nothing of differences looks for the questions that tell most.
 
 It invents wards of its own, opens the same engine on them with a ledger as large as it likes, and asks every question
-it can spell. From these answers it puts plans together, one question at a time: a linear rule is fitted on half of the
+it can spell. From these answers it puts plans together, from the best pair on: a linear rule is fitted on half of the
 wards and scored on the other half, and the other way round. The best few plans are then tried as they must be played,
 on the budget of the game, and the best of those is fixed with its rule and plays against wards it never saw. Against an
 engine without a defence it comes upon Q5 - Q4 by itself; against a faulty ledger it comes upon the fault.
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ Floats = NDArray[np.float64]
 VISITS = 10
 _OWN_WARDS, _TRIED_WARDS = 1000, 1500
 _SIZES = (1, 2, 4)
+_BEST_PAIRS = 8
 _WORTH = 0.004
 """Accuracy that one more question has to bring."""
 _OWN_SEED = 1 << 20
@@ -155,12 +157,15 @@ def _answers(question: Question, engine: Engine, known: Mapping[str, Any], trial
 
 
 def _grown(answers: Mapping[Question, Floats], truth: Bits, size: int) -> tuple[Question, ...]:
-    """Up to `size` questions: each is the one that helps those before it most; then those not worth it go again."""
+    """Up to `size` questions: the best one, or the best of all pairs, and then each that helps those before it most; in
+    the end those go again that were not worth it."""
 
     def score(plan: Sequence[Question]) -> float:
         return _score(np.hstack([answers[one] for one in plan]), truth)
 
-    chosen: list[Question] = []
+    # Questions that are worth nothing alone may tell all together, so pairs are not built one by one.
+    starts = [(one,) for one in answers] if size == 1 else _pairs(answers, truth)
+    chosen = list(max(starts, key=lambda plan: score(plan)))
     while len(chosen) < min(size, len(answers)):
         chosen.append(max((one for one in answers if one not in chosen), key=lambda one: score([*chosen, one])))
     best = score(chosen)
@@ -169,6 +174,20 @@ def _grown(answers: Mapping[Question, Floats], truth: Bits, size: int) -> tuple[
         if rest and score(rest) > best - _WORTH:
             chosen = rest
     return tuple(chosen)
+
+
+def _pairs(answers: Mapping[Question, Floats], truth: Bits) -> list[tuple[Question, ...]]:
+    """The pairs whose linear rule explains most of the secret, of all pairs."""
+    questions = list(answers)
+    columns = np.hstack(list(answers.values()))
+    columns = columns - columns.mean(axis=0)
+    products, with_truth = columns.T @ columns, columns.T @ (truth - truth.mean())
+    pairs = np.array(list(combinations(range(len(questions)), 2)))
+    # Each question has two columns.
+    places = np.concatenate([2 * pairs, 2 * pairs + 1], axis=1)
+    inverses = np.linalg.pinv(products[places[:, :, None], places[:, None, :]], rcond=1e-9, hermitian=True)
+    explained = np.einsum("pi,pij,pj->p", with_truth[places], inverses, with_truth[places])
+    return [tuple(questions[i] for i in pairs[best]) for best in np.argsort(-explained, kind="stable")[:_BEST_PAIRS]]
 
 
 def _score(answers: Floats, truth: Bits) -> float:
