@@ -55,7 +55,7 @@ def grade(
     from dither.lab.chinese import said
     from dither.lab.classroom import grade as graded_of
     from dither.lab.classroom import overall
-    from dither.lab.needs import needs
+    from dither.lab.optional import needs
 
     needs("scipy", "SciPy", "for intervals", extra="science")
     graded = graded_of(folder)

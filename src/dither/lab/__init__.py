@@ -22,7 +22,7 @@ from dither.exact import Number, positive
 from dither.lab.attacks import ATTACKS, attack
 from dither.lab.engines import system_noise
 from dither.lab.games import Line
-from dither.lab.needs import MissingLibrary, needs
+from dither.lab.optional import MissingLibrary, needs
 from dither.lab.result import Figure, Options, Result, Series
 
 __all__ = ["ATTACKS", "Figure", "Line", "Options", "Result", "Series", "chosen", "each", "run"]

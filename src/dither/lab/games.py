@@ -53,7 +53,7 @@ INCONCLUSIVE: Verdict = "inconclusive"
 _INTERVAL_ERROR = 0.05
 """Of the two-sided interval that is shown."""
 _ALARM_ERROR = 0.05 / 100
-"""Of ABOVE BOUND, one-sided: a whole run has fewer than a hundred lines, so together they err once in twenty runs."""
+"""Of ABOVE BOUND, one-sided: a run has fewer than a hundred lines with a bound, which together err once in 20 runs."""
 
 
 @dataclass(frozen=True)

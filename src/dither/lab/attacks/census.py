@@ -24,7 +24,7 @@ from dither.lab import bounds
 from dither.lab.attacks.tables_by_sat import Place, Sum, fitting
 from dither.lab.engines import Engine, Exact, Maker, Reply, Rounding, Suppression, dither
 from dither.lab.games import Line, counted, setting_of
-from dither.lab.needs import needs
+from dither.lab.optional import needs
 from dither.lab.result import Options, Result
 from dither.lab.worlds.table import Table
 
