@@ -10,7 +10,8 @@ games      the protocol: worlds, questions, guesses, counts, verdicts
 engines    what is attacked; `planted` engines with a fault
 worlds     invented people
 attacks    one file for each idea
-report     a terminal table; `page` an HTML page with figures
+report     a terminal table; `page` an HTML page with figures; `chinese` what both say in Chinese
+classroom  a folder for each student of a class, and their guesses beside the bound
 """
 
 from __future__ import annotations
