@@ -46,7 +46,7 @@ def new_class(
 
 
 def grade(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A class written by new-class.")],
+    folder: Annotated[Path, typer.Argument(help="A class written by new-class.")],
     lang: Lang = Words.en,
 ) -> None:
     """Show each student's guess beside what their ledger says was spent, and all of them beside the bound."""

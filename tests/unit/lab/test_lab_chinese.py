@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 
@@ -36,7 +37,7 @@ def shown_in_chinese(results: list[Result]) -> dict[str, list[str]]:
     left[summary(results, "zh")] = english_left(summary(results, "zh"))
     body = re.sub(r"<style>.*?</style>", " ", page(results, seed=1, language="zh"), flags=re.DOTALL)
     for text in re.findall(r'>([^<>]+)<|aria-label="([^"]*)"', body):
-        left["".join(text)] = english_left("".join(text).replace("&#x27;", "'").replace("&lt;", "<"))
+        left["".join(text)] = english_left(unescape("".join(text)))
     return {text: words for text, words in left.items() if words}
 
 

@@ -128,7 +128,12 @@ def a13(options: Options) -> Result:
     lines = [line if line.engine == Exact.name else replace(line, oracle=1.0) for line in lines]
     # Each fault under questions that cannot tell by another one: sums need their own noise, single rows bare keys.
     spaces = {"wrong sensitivity": sums, "bare keys": Space(parts=("<=", "=")), "ledger forgets": prefixes}
-    lines += [_played(maker, one, known, spaces.get(name, counts), 2, seed) for name, maker in PLANTED.items()]
+    # An average of two to four answers is right 0.76 to 0.79 of the time where 0.731 is the bound: more trials, to tell at every seed.
+    blocks = {"ledger forgets": 12, "noise by text": 6}
+    lines += [
+        _played(maker, one, known, spaces.get(name, counts), blocks.get(name, 2), seed)
+        for name, maker in PLANTED.items()
+    ]
     return Result("A13", tuple(lines))
 
 
