@@ -128,7 +128,7 @@ def a13(options: Options) -> Result:
     lines = [line if line.engine == Exact.name else replace(line, oracle=1.0) for line in lines]
     # Each fault under questions that cannot tell by another one: sums need their own noise, single rows bare keys.
     spaces = {"wrong sensitivity": sums, "bare keys": Space(parts=("<=", "=")), "ledger forgets": prefixes}
-    # An average of two to four answers is right 0.76 to 0.79 of the time, near the bound of 0.731: more trials for that.
+    # An average of two to four answers is right 0.76 to 0.79 of the time, near the bound of 0.731: more trials there.
     blocks = {"ledger forgets": 12, "noise by text": 6}
     lines += [
         _played(maker, one, known, spaces.get(name, counts), blocks.get(name, 2), seed)
