@@ -21,6 +21,8 @@ PAGES = [
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/how-to/first-question.md",
+    "docs/how-to/let-a-class-attack.md",
+    "docs/explanation/attacks.md",
     "docs/explanation/guarantee.md",
     "docs/explanation/known-limits.md",
     "docs/explanation/intervals.md",

@@ -1,44 +1,55 @@
-"""`dither lab`, also `dither attack`: attacks on data one can hold, beside what the ledger's spend guarantees."""
+"""`dither lab`, also `dither attack`: attacks on data one can hold, beside what the ledger's spend guarantees.
+
+Three words after it are commands of their own, `seed`, `new-class` and `grade`; any other is the name of an attack.
+"""
 
 from __future__ import annotations
 
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from dither.cli import lab_class
+from dither.cli import seed as seed_page
+from dither.cli.lab_class import Words
 
 if TYPE_CHECKING:
     from dither.lab.result import Result
 
-__all__ = ["lab"]
+__all__ = ["app", "lab"]
 
 DEFAULT_EPSILONS = "0.1,1,10"
 MOST_SCALE = 20.0
 
 
-class Words(StrEnum):
-    en = "en"
-    zh = "zh"
+class _Group(TyperGroup):
+    """Runs attacks unless the first word is another command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args and args[0] in self.commands else ["run", *args])
 
 
+app = typer.Typer(
+    cls=_Group, rich_markup_mode=None, help="Attack invented people, and see what the ledger's spend allows."
+)
+
+
+@app.command(
+    "run",
+    epilog="The tutorial: dither lab seed. For a class: dither lab new-class, dither lab grade.",
+)
 def lab(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]", help="One attack, such as A1 or averaging; all if not given; seed: a tutorial."
-        ),
+        str | None, typer.Argument(metavar="NAME", help="One attack, such as A1 or averaging; all if not given.")
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", "-e", metavar="LIST", help="What each attack may spend, as in 0.1,1,10.")
     ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Also write a page: .html or .json.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="With seed: where to write its page; else it is opened."),
     ] = None,
     lang: Annotated[Words, typer.Option("--lang", help="Language of headings and stories.")] = Words.en,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Worlds and noise follow from it.")] = 1,
@@ -49,40 +60,29 @@ def lab(
 ) -> None:
     """Attack invented people: without a defence, with the usual ones, and with Dither.
 
-    All attacks take about two minutes. Ends with status 70 if Dither was above its bound."""
-    from dither.errors import InvalidParameter
-
-    if name == "seed":
-        from dither.cli.seed import show_seed
-
-        if report is not None or epsilon is not None or real_noise:
-            raise InvalidParameter("dither lab seed", expected="--lang and --out alone", found="an option of attacks")
-        show_seed(lang, out)
-        return
-    if out is not None:
-        raise InvalidParameter("--out", expected="the name seed beside it (--report writes attacks)", found=str(out))
-    from dither.cli.screen import out as screen
-    from dither.cli.screen import say, working
-    from dither.lab import chosen, run
+    All attacks take two to three minutes. Ends with status 70 if Dither was above its bound."""
+    from dither.cli.screen import out, say, working
+    from dither.lab import chosen, each
+    from dither.lab.chinese import said
     from dither.lab.report import say_noise, summary, table, unexpected
     from dither.lab.texts import READING, TITLE
 
     keys = chosen(name)
+    found = each(name, epsilons=_epsilons(epsilon), seed=seed, scale=str(scale), real_noise=real_noise)
     _check_report(report)
-    console, started, results = screen(), time.monotonic(), []
+    console, started, results = out(), time.monotonic(), []
     console.print(TITLE.say(lang), style="bold reverse", markup=False)
     console.print(READING.say(lang), markup=False)
-    console.print(say_noise(seed, real_noise), style="dim", markup=False)
+    console.print(say_noise(seed, real_noise, lang), style="dim", markup=False)
     for number, key in enumerate(keys, 1):
-        with working(f"{key}, {number} of {len(keys)}"):
-            found = run(key, epsilons=_epsilons(epsilon), seed=seed, scale=str(scale), real_noise=real_noise)
-        results += found
-        console.print(table(found[0], lang))
-    console.print(f"\n{summary(results)}", style="bold", markup=False)
+        with working(f"{key} ({number}/{len(keys)})"):
+            results.append(next(found))
+        console.print(table(results[-1], lang))
+    console.print(f"\n{summary(results, lang)}", style="bold", markup=False)
     say(f"{time.monotonic() - started:.0f} s", style="dim")
     if report is not None:
         _write(report, results, seed, real_noise, lang)
-        say(f"Wrote {report}.")
+        say(said(f"Wrote {report}.", lang))
     wrong = unexpected(results)
     if wrong:
         from dither.errors import GuaranteeError
@@ -112,3 +112,8 @@ def _write(path: Path, results: list[Result], seed: int, real_noise: bool, lang:
     is_page = path.suffix.lower() != ".json"
     text = page(results, seed=seed, real_noise=real_noise, language=lang) if is_page else to_json(results) + "\n"
     path.write_text(text, encoding="utf-8")
+
+
+app.command("seed")(seed_page.show_seed)
+app.command("new-class")(lab_class.new_class)
+app.command("grade")(lab_class.grade)

@@ -1,29 +1,37 @@
 """`dither lab seed`: the tutorial from differences to privacy, as one page that needs no network.
 
-Flow: `dither lab` calls it for this name.
+Relies on `dither.lab.seed` for the page.
 """
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from dither.cli.lab_class import Words
 from dither.errors import InvalidParameter
-from dither.lab.seed import seed_page
-from dither.lab.texts import Language
 
 __all__ = ["show_seed"]
 
 
-def show_seed(language: Language, out: Path | None) -> None:
-    """Write the page to `out`, or to a new temporary file and open that in the browser there is."""
+def show_seed(
+    lang: Annotated[Words, typer.Option("--lang", help="Language of the page.")] = Words.en,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where to write it; else it is opened in a browser.")
+    ] = None,
+) -> None:
+    """The tutorial from finite differences to differential privacy, as one page with moving pictures, offline."""
     from dither.cli.screen import say
+    from dither.lab.seed import seed_page
 
     if out is None:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", prefix="dither-seed-", suffix=".html", delete=False
         ) as page:
-            page.write(seed_page(language))
+            page.write(seed_page(lang))
         say(f"Wrote {page.name}.")
         _open(Path(page.name))
         return
@@ -31,7 +39,7 @@ def show_seed(language: Language, out: Path | None) -> None:
         raise InvalidParameter("--out", expected="a file name ending in .html", found=str(out))
     if not out.absolute().parent.is_dir():
         raise InvalidParameter("--out", expected="a file in a folder that exists", found=str(out))
-    out.write_text(seed_page(language), encoding="utf-8")
+    out.write_text(seed_page(lang), encoding="utf-8")
     say(f"Wrote {out}.")
 
 

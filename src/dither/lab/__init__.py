@@ -10,21 +10,23 @@ games      the protocol: worlds, questions, guesses, counts, verdicts
 engines    what is attacked; `planted` engines with a fault
 worlds     invented people
 attacks    one file for each idea
-report     a terminal table; `page` an HTML page with figures
+report     a terminal table; `page` an HTML page with figures; `chinese` what both say in Chinese
+classroom  a folder for each student of a class, and their guesses beside the bound
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from dither.errors import InvalidParameter
 from dither.exact import Number, positive
 from dither.lab.attacks import ATTACKS, attack
 from dither.lab.engines import system_noise
 from dither.lab.games import Line
+from dither.lab.optional import MissingLibrary, needs
 from dither.lab.result import Figure, Options, Result, Series
 
-__all__ = ["ATTACKS", "Figure", "Line", "Options", "Result", "Series", "chosen", "run"]
+__all__ = ["ATTACKS", "Figure", "Line", "Options", "Result", "Series", "chosen", "each", "run"]
 
 
 def run(
@@ -39,15 +41,38 @@ def run(
     name: a key (A1) or a word (differencing); None for all.  epsilons: what each attack may spend in all, in nats.
     scale: of the number of trials.  real_noise: noise from the operating system instead of the seed; figures then
     differ from run to run.
+    An attack that needs a library which is not installed raises InvalidParameter when asked for by name; among others
+    it is left out, and its result says why.
     Raises InvalidParameter."""
-    _needs_scipy()
+    return list(each(name, epsilons=epsilons, seed=seed, scale=scale, real_noise=real_noise))
+
+
+def each(
+    name: str | None = None,
+    *,
+    epsilons: Iterable[Number] = ("0.1", 1, 10),
+    seed: int = 1,
+    scale: Number = 1,
+    real_noise: bool = False,
+) -> Iterator[Result]:
+    """As `run`, one result after the other. Arguments are checked before the first is asked for."""
+    needs("scipy", "SciPy", "for intervals and linear programs", extra="science")
     keys = chosen(name)
     spends = tuple(positive(e, "epsilon") for e in epsilons)
     if not spends:
         raise InvalidParameter("epsilons", expected="at least one number above 0", found="none")
     options = Options(spends, seed, positive(scale, "scale"))
-    with system_noise(real_noise):
-        return [attack(key)(options) for key in keys]
+    return (_played(key, options, real_noise, alone=len(keys) == 1) for key in keys)
+
+
+def _played(key: str, options: Options, real_noise: bool, *, alone: bool) -> Result:
+    try:
+        with system_noise(real_noise):
+            return attack(key)(options)
+    except MissingLibrary as missing:
+        if alone:
+            raise
+        return Result(key, (), left_out=missing.hint or missing.message)
 
 
 def chosen(name: str | None) -> list[str]:
@@ -60,13 +85,3 @@ def chosen(name: str | None) -> list[str]:
         words = ", ".join([*ATTACKS, *dict.fromkeys(ATTACKS.values())])
         raise InvalidParameter("name", expected=f"one of {words}", found=name)
     return keys
-
-
-def _needs_scipy() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("scipy") is None:
-        raise InvalidParameter(
-            "dither lab", expected="SciPy, for intervals and linear programs", found="no SciPy",
-            hint="Install it with: pip install 'dither[science]'",
-        )  # fmt: skip

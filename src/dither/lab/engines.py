@@ -196,7 +196,7 @@ class Exact(Engine):
 
 
 class Rounding(Exact):
-    """Numbers rounded to a multiple of `base`; the first column of a GROUP BY is its key."""
+    """Numbers rounded to a multiple of `base`; the keys of a GROUP BY stay."""
 
     name = "rounding to 5"
     base: ClassVar[int] = 5
@@ -318,10 +318,12 @@ def dither(*, delta: str | None = None, gaussian: bool = False) -> Maker:
 
 
 def _keys(sql: str) -> int:
-    return 1 if " GROUP BY " in sql else 0
+    """How many of a question's columns are keys: as many as GROUP BY names, and they come first."""
+    keys = sql.partition(" GROUP BY ")[2]
+    return keys.count(",") + 1 if keys else 0
 
 
 def _numbers(row: Row, sql: str, change: Callable[[Any], Any]) -> Row:
-    """The row with its numbers changed; the first column of a GROUP BY is a key and stays."""
+    """The row with its numbers changed; the keys of a GROUP BY stay."""
     keys = _keys(sql)
     return (*row[:keys], *(None if value is None else change(value) for value in row[keys:]))

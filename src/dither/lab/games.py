@@ -53,7 +53,7 @@ INCONCLUSIVE: Verdict = "inconclusive"
 _INTERVAL_ERROR = 0.05
 """Of the two-sided interval that is shown."""
 _ALARM_ERROR = 0.05 / 100
-"""Of ABOVE BOUND, one-sided: a whole run has fewer than a hundred lines, so together they err once in twenty runs."""
+"""Of ABOVE BOUND, one-sided: a run has fewer than a hundred lines with a bound, which together err once in 20 runs."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ class Scene:
 class BitAttack(Protocol):
     """An attack that guesses one fair bit in each of many groups."""
 
-    key: str
+    @property
+    def key(self) -> str: ...
 
     def scene(self, generator: np.random.Generator, trials: int) -> Scene: ...
 
@@ -159,6 +160,8 @@ def counted(
     attack: str, engine: str, setting: str, measure: str, hits: int, trials: int, *, bound: float | None, **rest: Any
 ) -> Line:
     """A line whose success is `hits` of `trials`, with interval and verdict."""
+    # NumPy's integers have no JSON.
+    hits, trials = int(hits), int(trials)
     low = float(probability_below(hits, trials, _INTERVAL_ERROR / 2))
     high = float(probability_above(hits, trials, _INTERVAL_ERROR / 2))
     return Line(

@@ -13,7 +13,7 @@ import numpy as np
 
 from dither.lab.engines import dither
 from dither.lab.games import ABOVE, BELOW, Line, Verdict
-from dither.lab.report import cells, heading, say_noise, summary
+from dither.lab.report import cells, heading, left_out, say_noise, summary
 from dither.lab.result import Result
 from dither.lab.svg import curves, difference_picture
 from dither.lab.texts import ABOUT, COLUMNS, READING, TITLE, Language
@@ -43,7 +43,7 @@ def page(results: Sequence[Result], *, seed: int, real_noise: bool = False, lang
     body = [
         f"<h1>{title}</h1>",
         f"<p>{escape(READING.say(language))}</p>",
-        f"<p>{escape(say_noise(seed, real_noise))} {escape(summary(results))}</p>",
+        f"<p>{escape(say_noise(seed, real_noise, language))} {escape(summary(results, language))}</p>",
         *(_section(result, seed, language) for result in results),
     ]
     return (
@@ -55,19 +55,21 @@ def page(results: Sequence[Result], *, seed: int, real_noise: bool = False, lang
 
 def _section(result: Result, seed: int, language: Language) -> str:
     parts = [f"<h2>{escape(heading(result, language))}</h2>", f"<p>{escape(ABOUT[result.key].story.say(language))}</p>"]
+    if result.left_out:
+        return f"<h2>{escape(heading(result, language))}</h2><p>{escape(left_out(result, language))}</p>"
     if result.figure is not None:
-        parts.append(curves(result.figure))
+        parts.append(curves(result.figure, language))
     if result.key == "A1":
-        parts.append(difference_picture(*_two_sums(seed)))
+        parts.append(difference_picture(*_two_sums(seed), language))
     head = "".join(f"<th>{escape(words.say(language))}</th>" for words in COLUMNS.values())
-    rows = "".join(_row(line) for line in result.lines)
+    rows = "".join(_row(line, language) for line in result.lines)
     return "".join([*parts, f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>'])
 
 
-def _row(line: Line) -> str:
+def _row(line: Line, language: Language) -> str:
     numbers = ("success", "interval", "baseline", "oracle", "bound")
     shown = []
-    for column, text in cells(line).items():
+    for column, text in cells(line, language).items():
         kind = "number" if column in numbers else _CLASSES.get(line.verdict, "") if column == "verdict" else ""
         shown.append(f'<td class="{kind}">{escape(text)}</td>')
     return f"<tr>{''.join(shown)}</tr>"

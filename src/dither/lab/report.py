@@ -12,14 +12,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from dither.lab.chinese import said
 from dither.lab.games import ABOVE, BELOW, Line, Verdict
+from dither.lab.planted import PLANTED
 from dither.lab.result import Result
 from dither.lab.texts import ABOUT, COLUMNS, Language
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["cells", "heading", "say_noise", "summary", "table", "to_json", "unexpected"]
+__all__ = ["cells", "heading", "left_out", "say_noise", "summary", "table", "to_json", "unexpected"]
 
 _STYLES: dict[Verdict, str] = {BELOW: "green", ABOVE: "bold red"}
 
@@ -30,14 +32,17 @@ def heading(result: Result, language: Language) -> str:
     return name if result.key == "planted" else f"{result.key} {name}"
 
 
-def cells(line: Line) -> dict[str, str]:
+def cells(line: Line, language: Language = "en") -> dict[str, str]:
     """The texts of one line, by column."""
+    low_to_high = f"{_share(line.low)}–{_share(line.high)}"
     shown = {
         "engine": line.engine,
         "setting": line.setting,
         "measure": line.measure,
         "success": _share(line.value),
-        "interval": f"{_share(line.low)}–{_share(line.high)} of {line.trials or 0:,}",
+        "interval": f"{low_to_high}, {line.trials or 0:,}"
+        if language == "zh"
+        else f"{low_to_high} of {line.trials or 0:,}",
         "baseline": _share(line.baseline),
         "oracle": _share(line.oracle),
         "spent": line.spent,
@@ -45,7 +50,9 @@ def cells(line: Line) -> dict[str, str]:
         "verdict": line.verdict,
         "note": line.note,
     }
-    return {**shown, "interval": "" if line.low is None else shown["interval"]}
+    if line.low is None:
+        shown["interval"] = ""
+    return {column: said(text, language) for column, text in shown.items()}
 
 
 def table(result: Result, language: Language = "en") -> RenderableType:
@@ -55,9 +62,12 @@ def table(result: Result, language: Language = "en") -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    shown = [cells(line) for line in result.lines]
+    if result.left_out:
+        return Text(f"\n{left_out(result, language)}", style="bold cyan")
+    shown = [cells(line, language) for line in result.lines]
+    empty = ("", "–", said("no ledger", language))
     # A column that says nothing of this attack leaves its room to the notes.
-    used = [c for c in COLUMNS if any(row[c] not in ("", "–", "no ledger") for row in shown)]
+    used = [c for c in COLUMNS if any(row[c] not in empty for row in shown)]
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in used:
         right = column in ("success", "baseline", "oracle", "bound")
@@ -70,17 +80,22 @@ def table(result: Result, language: Language = "en") -> RenderableType:
         Text(f"\n{heading(result, language)}", style="bold cyan"),
         Text(ABOUT[result.key].story.say(language)),
         grid,
-        Text(_cost(result), style="dim"),
+        Text(said(_cost(result), language), style="dim"),
     )
 
 
-def summary(results: Iterable[Result]) -> str:
+def left_out(result: Result, language: Language) -> str:
+    """Why an attack has no lines."""
+    return f"{heading(result, language)}{said(f': left out. {result.left_out}', language)}"
+
+
+def summary(results: Iterable[Result], language: Language = "en") -> str:
     """How many lines ended how; engines with and without a fault apart."""
-    lines = [line for result in results if result.key != "planted" for line in result.lines]
+    lines = [line for result in results for line in result.lines if line.engine not in PLANTED]
     dither = Counter(line.verdict for line in lines if line.engine.startswith("Dither"))
     others = sum(line.verdict == ABOVE for line in lines if not line.engine.startswith("Dither"))
     counts = ", ".join(f"{dither[v]} {v}" for v in (BELOW, "inconclusive", ABOVE))
-    return f"Dither: {counts}. Other engines ABOVE the bound they promise: {others}."
+    return said(f"Dither: {counts}. Other engines ABOVE the bound they promise: {others}.", language)
 
 
 def unexpected(results: Iterable[Result]) -> list[str]:
@@ -89,19 +104,18 @@ def unexpected(results: Iterable[Result]) -> list[str]:
     found = []
     for result in results:
         for line in result.lines:
-            blind = result.key == "planted" and line.verdict != ABOVE
+            blind = line.engine in PLANTED and line.verdict != ABOVE
             broken = line.engine.startswith("Dither") and line.verdict == ABOVE and line.measure != "time"
             if blind or broken:
                 found.append(f"{line.attack} on {line.engine}, {line.setting}: {line.verdict}")
     return found
 
 
-def say_noise(seed: int, real: bool) -> str:
-    if real:
-        return f"Worlds from seed {seed}; noise from the operating system: figures differ from run to run."
-    return (
-        f"Worlds and noise from seed {seed}: injected noise, for figures that can be checked. --real-noise draws anew."
-    )
+def say_noise(seed: int, real: bool, language: Language = "en") -> str:
+    """Where worlds and noise come from."""
+    drawn = f"Worlds from seed {seed}; noise from the operating system: figures differ from run to run."
+    seeded = f"Worlds and noise from seed {seed}: injected noise, for figures that can be checked."
+    return said(drawn if real else f"{seeded} --real-noise draws anew.", language)
 
 
 def to_json(results: Sequence[Result]) -> str:

@@ -49,6 +49,8 @@ class Result:
     key: str
     lines: tuple[Line, ...]
     figure: Figure | None = None
+    left_out: str = ""
+    """Why there are no lines: what is not installed, and how to install it."""
 
 
 Attack = Callable[[Options], Result]

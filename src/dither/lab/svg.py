@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from html import escape
 
+from dither.lab.chinese import said
 from dither.lab.result import Figure, Series
+from dither.lab.texts import Language
 from dither.lab.worlds.hospital import FIRST_FIVE
 
 __all__ = ["curves", "difference_picture"]
@@ -21,20 +24,21 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 196, 16, 44
 _COLOURS = ("#2f6fde", "#d9822b", "#3a9a5b", "#a23fa8", "#7a7a7a")
 
 
-def curves(figure: Figure) -> str:
+def curves(figure: Figure, language: Language = "en") -> str:
     """Success, from 0 to 1, over the figure's quantity; bounds are dashed."""
     xs = [x for series in figure.series for x, _ in series.points]
     if not xs:
         return ""
     place = _scale(min(xs), max(xs), figure.logarithmic)
-    parts = [_frame(figure, sorted(set(xs)), place)]
+    across = said(figure.x_label, language)
+    parts = [_frame(across, sorted(set(xs)), place)]
     for number, series in enumerate(figure.series):
-        parts.append(_curve(series, number, place))
-    title = escape(", ".join(series.name for series in figure.series))
-    return _svg(_WIDTH, _HEIGHT, f"Success over {escape(figure.x_label)}: {title}", "".join(parts))
+        parts.append(_curve(replace(series, name=said(series.name, language)), number, place))
+    names = ", ".join(said(series.name, language) for series in figure.series)
+    return _svg(_WIDTH, _HEIGHT, said(f"Success over {across}: {names}", language), "".join(parts))
 
 
-def difference_picture(four: int, five: int) -> str:
+def difference_picture(four: int, five: int, language: Language = "en") -> str:
     """The five patients, two sums over them, and their difference. four, five: answers with noise."""
     bits = [bit for _, bit in FIRST_FIVE]
     width, height = 640, 236
@@ -47,16 +51,14 @@ def difference_picture(four: int, five: int) -> str:
             f"{box}{_text(x + 42, 33, name, 'middle')}{_text(x + 42, 50, '?' if chandler else str(bit), 'middle')}"
         )
     parts += [_brace(20, 5 * 96 + 4, 76, f"Q5 = {sum(bits)}"), _brace(20, 4 * 96 + 4, 116, f"Q4 = {sum(bits[:4])}")]
-    parts.append(
-        _text(20, 166, f"Without noise: Q5 - Q4 = {sum(bits) - sum(bits[:4])}. That is Chandler's row, exactly.")
-    )
-    parts.append(_text(20, 192, f"By Dither, epsilon 1 for both: Q5 = {five}, Q4 = {four}, difference {five - four}."))
-    parts.append(
-        _text(
-            20, 216, "The same difference comes out often whether the row says 1 or 0: the curve above says how often."
-        )
-    )
-    return _svg(width, height, "Two sums one row apart, and their difference", "".join(parts))
+    plain, noisy = sum(bits) - sum(bits[:4]), five - four
+    for down, words in (
+        (166, f"Without noise: Q5 - Q4 = {plain}. That is Chandler's row, exactly."),
+        (192, f"By Dither, epsilon 1 for both: Q5 = {five}, Q4 = {four}, difference {noisy}."),
+        (216, "The same difference comes out often whether the row says 1 or 0: the curve above says how often."),
+    ):
+        parts.append(_text(20, down, said(words, language)))
+    return _svg(width, height, said("Two sums one row apart, and their difference", language), "".join(parts))
 
 
 def _scale(low: float, high: float, logarithmic: bool) -> Place:
@@ -73,7 +75,7 @@ def _scale(low: float, high: float, logarithmic: bool) -> Place:
     return place
 
 
-def _frame(figure: Figure, xs: list[float], place: Place) -> str:
+def _frame(x_label: str, xs: list[float], place: Place) -> str:
     parts = []
     for y in (0.0, 0.25, 0.5, 0.75, 1.0):
         (left, down), (right, _) = place(xs[0], y), place(xs[-1], y)
@@ -83,7 +85,7 @@ def _frame(figure: Figure, xs: list[float], place: Place) -> str:
         across, down = place(x, 0)
         parts.append(_text(across, down + 18, f"{x:g}", "middle"))
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    return "".join([*parts, _text(middle, _HEIGHT - 6, figure.x_label, "middle")])
+    return "".join([*parts, _text(middle, _HEIGHT - 6, x_label, "middle")])
 
 
 def _curve(series: Series, number: int, place: Place) -> str:
@@ -114,4 +116,4 @@ def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
 
 
 def _svg(width: int, height: int, label: str, inner: str) -> str:
-    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}" width="{width}">{inner}</svg>'
+    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}" width="{width}">{inner}</svg>'

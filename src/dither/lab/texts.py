@@ -69,6 +69,14 @@ ABOUT = {
             "对 100 名病人的 400 个随机子集求和, 一次解出所有人的秘密.",
         ),
     ),
+    "A6": About(
+        Words("Census block", "人口普查街区重构"),
+        Words(
+            "Three small tables about the eight people of a block: a solver finds the people who fit them all, and a "
+            "list of names with ages and sexes says who they are.",
+            "一个街区住八个人, 公布三张小表. 求解器找出符合所有表的人, 再用一份带年龄和性别的姓名名单对上号.",
+        ),
+    ),
     "A7": About(
         Words("Membership in averages", "均值中的成员推断"),
         Words(
@@ -111,6 +119,15 @@ ABOUT = {
             "由答案构造极窄的条件, 恰好只有一人满足, 例如最高收入.",
         ),
     ),
+    "A13": About(
+        Words("Search", "自动搜索"),
+        Words(
+            "A machine tries sets of questions on wards of its own, learns a rule from the answers, and plays the best "
+            "set against wards it never saw. It also meets engines with a fault planted on purpose, and finds it.",
+            "程序在自己造的病房上试各种问题组合, 从回答中学出规则, 再用最好的组合攻击没见过的病房. "
+            "它还会遇到故意植入缺陷的系统, 并找出缺陷.",
+        ),
+    ),
     "A14": About(
         Words("Which groups exist", "分组是否存在"),
         Words(
@@ -137,7 +154,7 @@ ABOUT = {
         Words("The lab's own test", "实验室自检"),
         Words(
             "Engines with a fault planted on purpose. Every line must read ABOVE BOUND.",
-            "故意植入缺陷的系统. 每一行都必须显示 ABOVE BOUND.",
+            "故意植入缺陷的系统. 每一行都必须显示: 超出界 (ABOVE BOUND).",
         ),
     ),
 }

@@ -4,11 +4,13 @@ A1, A2   differencing     two sums one row apart; one count
 A3       tracker          small counts out of large ones
 A4       averaging        one question in many spellings
 A5       reconstruction   all bits by linear programming
+A6       census           whole people out of small tables, by SAT
 A7, A8   membership       in averages; in places by hour
 A9       linkage          names by ZIP, birth date and sex
 A10      scoreboard       a viewer among ratings
 A11      unicity          a few points of a trace
 A12      singling_out     a condition one person meets
+A13      search           a machine looks for the questions that tell most
 A14      keys             which groups exist
 A15      channels         errors, refusals, prices, time
 running  running          Q5 - Q4 when all totals come at once
@@ -25,8 +27,9 @@ __all__ = ["ATTACKS", "attack"]
 
 ATTACKS = {
     "A1": "differencing", "A2": "differencing", "A3": "tracker", "A4": "averaging", "A5": "reconstruction",
-    "A7": "membership", "A8": "membership", "A9": "linkage", "A10": "scoreboard", "A11": "unicity",
-    "A12": "singling_out", "A14": "keys", "A15": "channels", "running": "running", "planted": "planted",
+    "A6": "census", "A7": "membership", "A8": "membership", "A9": "linkage", "A10": "scoreboard", "A11": "unicity",
+    "A12": "singling_out", "A13": "search", "A14": "keys", "A15": "channels", "running": "running",
+    "planted": "planted",
 }  # fmt: skip
 """Key -> module, in the order of a full run."""
 
