@@ -10,11 +10,11 @@ __all__ = ["CASES", "FORMS", "FUNCTION_CASES", "HOLES"]
 
 # What stands at a place when nothing is nested into it.
 HOLES = {
-    "integer": ("i", "k", "n", "length(s)", "7", "-1", "0"),
-    "number": ("i", "k", "x", "y", "p", "q", "0.5", "2", "1e3"),
-    "text": ("s", "t", "'North'", "''", "'é😀'"),
-    "moment": ("d", "e", "ts", "us", "DATE '2020-02-29'", "TIMESTAMP '2021-12-31 23:59:59.999999'"),
-    "truth": ("b", "k > 3", "s IS NULL"),
+    "integer": ("i", "k", "n", "length(s)", "7", "-1", "0", "NULL"),
+    "number": ("i", "k", "x", "y", "p", "q", "0.5", "2", "1e3", "NULL"),
+    "text": ("s", "t", "'North'", "''", "'é😀'", "NULL"),
+    "moment": ("d", "e", "ts", "us", "DATE '2020-02-29'", "TIMESTAMP '2021-12-31 23:59:59.999999'", "NULL"),
+    "truth": ("b", "k > 3", "s IS NULL", "NULL"),
 }
 
 CASES: dict[str, tuple[str, ...]] = {

@@ -56,7 +56,8 @@ SPELLINGS = {
     "decs": "decade", "centuries": "century", "cent": "century", "c": "century", "millenniums": "millennium",
     "millennia": "millennium", "mil": "millennium", "mils": "millennium",
 }  # fmt: skip
-PARTS = {field: template(f"extract_{field}", "date_part('" + field + "', {0})") for field in FIELDS}
+# Of a constant NULL the engine makes a double.
+PARTS = {field: template(f"extract_{field}", f"CAST(date_part('{field}', {{0}}) AS BIGINT)") for field in FIELDS}
 EPOCH = template("epoch", "epoch({0})")
 JULIAN = template("julian", "julian({0})")
 JULIAN_1970 = 2_440_588

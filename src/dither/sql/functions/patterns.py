@@ -1,17 +1,16 @@
 """Patterns: LIKE, GLOB and regular expressions. Each is a constant, checked before anything is charged.
 
-Regular expressions are of a subset that the engine matches in time linear in the text and that means the same to
-others: characters, `.`, classes, `^ $ \\b`, groups, alternatives, `* + ?`, and counts up to 20 that do not nest. No
-back-references, no look-around, no flags within.
+Regular expressions are of a subset that the engine matches in time linear in the text, whatever it holds: `automata`
+says which. No back-references, no look-around, no flags within.
 """
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from dither.sql import embedded
 from dither.sql.expressions import Expr, literal
+from dither.sql.functions.automata import read_pattern
 from dither.sql.functions.registry import Call, builder, finish_text, template
 from dither.sql.types import BOOLEAN, TEXT, Kind
 
@@ -26,7 +25,6 @@ FULL_MATCH = template("regexp_full_match", "regexp_full_match({0}, {1}, {2})")
 EXTRACT = template("regexp_extract", "regexp_extract({0}, {1}, CAST({2} AS INTEGER), {3})")
 REPLACE = template("regexp_replace", "regexp_replace({0}, {1}, {2}, {3})")
 LONGEST_PATTERN = 200
-LARGEST_COUNT = 20
 MOST_GROUPS = 9
 LONGEST_REPLACEMENT = 20
 
@@ -96,7 +94,7 @@ def regexp_extract(call: Call) -> Expr:
     call.need_count(2, 4)
     text = call.need_kind(0, Kind.TEXT)
     options = _options(call, 3, "ics")
-    pattern, groups = _regular(call, 1)
+    pattern, groups = _regular(call, 1, options)
     group = call.need_constant_integer(2, 0, MOST_GROUPS) if len(call.args) > 2 else 0
     if group > groups:
         raise call.refuse("F-131", f"The pattern has no group {group}.", arg=2)
@@ -110,7 +108,7 @@ def regexp_replace(call: Call) -> Expr:
     call.need_count(3, 4)
     text = call.need_kind(0, Kind.TEXT)
     options = _options(call, 3, "gics")
-    pattern, _ = _regular(call, 1)
+    pattern, _ = _regular(call, 1, options)
     replacement = call.need_constant_text(2, LONGEST_REPLACEMENT)
     if "\\" in replacement:
         raise call.refuse("F-139", "A replacement is plain text here: without \\.", arg=2)
@@ -150,7 +148,7 @@ def _matching(call: Call, op: str) -> Expr:
     call.need_count(2, 3)
     text = call.need_kind(0, Kind.TEXT)
     options = _options(call, 2, "ics")
-    pattern, _ = _regular(call, 1)
+    pattern, _ = _regular(call, 1, options)
     args = (text, literal(pattern), literal(options))
     return Expr(op, BOOLEAN, args, nullable=text.nullable)
 
@@ -162,55 +160,15 @@ def _options(call: Call, index: int, allowed: str) -> str:
     return options
 
 
-# One piece of a pattern after another. A class holds no class by name and no set operation.
-_PIECES = re.compile(
-    r"""(?P<escape>\\[dDwWsSbB.^$*+?()\[\]{}|/\\-])
-      | (?P<range>\[\^?\]?(?:[^\]\[\\]|\\[dwsDWS.^$*+?()\[\]{}|/\\-])*\])
-      | (?P<open>\((?:\?:)?(?!\?))
-      | (?P<close>\))
-      | (?P<count>\{(?P<least>\d+)(?P<comma>,(?P<most>\d*))?\}\??)
-      | (?P<again>[*+?]\??)
-      | (?P<plain>[^\\\[\](){}*+?])""",
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def _regular(call: Call, index: int) -> tuple[str, int]:
-    """The constant pattern and how many groups it has, when it is of the subset and the engine takes it."""
-    pattern = call.need_constant_text(index, LONGEST_PATTERN)
-    groups = _groups_of(pattern)
-    if groups is None or embedded.evaluate("regexp_matches('', ?)", pattern) is None:
+def _regular(call: Call, index: int, options: str) -> tuple[str, int]:
+    """The constant pattern and how many groups it has, when its automaton is small and the engine takes it."""
+    written = call.need_constant_text(index, LONGEST_PATTERN)
+    pattern = read_pattern(written, fold_case="i" in options)
+    if pattern is None or embedded.evaluate("regexp_matches('', ?)", written) is None:
         raise call.refuse(
             "F-139",
-            "This is no regular expression of the kind Dither knows.",
-            hint=f"Use characters, classes, groups, alternatives, * + ? and counts up to {LARGEST_COUNT}, not nested.",
+            "This is no regular expression of the kind Dither knows, or matching it could take long on some texts.",
+            hint="Use characters, classes, groups, alternatives, * + ? and short counts; begin it with ^ where it can.",
             arg=index,
         )
-    return pattern, groups
-
-
-def _groups_of(pattern: str) -> int | None:
-    """How many groups the pattern can extract; None where it is not of the subset."""
-    position, groups, counted, stack = 0, 0, False, [False]
-    while position < len(pattern):
-        piece = _PIECES.match(pattern, position)
-        if piece is None:
-            return None
-        position = piece.end()
-        if piece["close"]:
-            if len(stack) == 1:
-                return None
-            # A group that holds a count must not be counted itself: counts would multiply.
-            counted = stack.pop()
-            stack[-1] |= counted
-            continue
-        if piece["open"]:
-            stack.append(False)
-            groups += piece["open"] == "("
-        if piece["count"]:
-            most = piece["least"] if piece["comma"] is None else piece["most"]
-            if counted or not most or max(int(most), int(piece["least"])) > LARGEST_COUNT:
-                return None
-            stack[-1] = True
-        counted = False
-    return groups if len(stack) == 1 else None
+    return written, pattern.groups

@@ -61,7 +61,8 @@ define(
 )
 define(
     "strpos", "position", "instr",
-    row=Row((text, text), INTEGER, _counted("strpos({0}, {1})"), "strpos(region, 'th')", SECTION, range=lambda *args: PLACE),
+    row=Row((text, text), INTEGER, _counted("strpos({0}, {1})"), "strpos(region, 'th')", SECTION,
+            range=lambda *args: PLACE),
 )  # fmt: skip
 define(
     "ascii",
