@@ -144,7 +144,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "days_in_month": ("days_in_month({moment})",),
     "last_day": ("last_day({moment})",),
     "make_date": (
-        "make_date({integer}, {integer}, {integer})", "make_date(2000 + k, n % 14, k)", "make_date(1900 + n, 2, 29)",
+        "make_date({integer}, {integer}, {integer})", "make_date(2000 + k, n % 14, k)", "make_date(100 * n, 2, 29)",
     ),
     "epoch_ms": ("epoch_ms({moment})", "epoch_ms({integer})", "epoch_ms(i)"),
     "epoch_us": ("epoch_us({moment})",),
@@ -202,7 +202,7 @@ CASES: dict[str, tuple[str, ...]] = {
         "split_part(s, ' ', 0)",
     ),
     "translate": ("translate({text}, 'North', 'xy')", "translate({text}, 'é', '😀b')", "translate(s, '', 'a')"),
-    "replace": ("replace({text}, 'o', 'é😀')", "replace({text}, '', 'x')", "replace({text}, 'xx', 'y')"),
+    "replace": ("replace({text}, 'o', 'é😀')", "replace({text}, '', 'x')", "replace(s, 'x', 'abc')"),
     "chr": ("chr({integer})", "chr(64 + n)", "chr(55000 + n * 100)"),
     "trim": ("trim({text})", "trim({text}, 'Nh x')", "trim(both 'x' from s)", "trim(s, '')"),
     "ltrim": ("ltrim({text})", "ltrim({text}, 'Nx')"),
