@@ -41,7 +41,7 @@ def sql_type(type: Type, *, wide: bool = False) -> str:
             return "DOUBLE"
         case Kind.TEXT:
             return "VARCHAR"
-        case Kind.BOOLEAN | Kind.DATE | Kind.TIMESTAMP:
+        case Kind.BOOLEAN | Kind.DATE | Kind.TIMESTAMP | Kind.INTERVAL:
             return type.kind.name
         case _:
             return "INTEGER"

@@ -1,7 +1,7 @@
 """CAST and TRY_CAST between all types: the same here, because a value that does not convert is NULL.
 
 Numbers are cast within guards that keep what fits; texts are read by the engine's own TRY_CAST, which gives NULL where
-CAST would raise (docs/decisions/0015-texts-are-read-by-try-cast.md says why that is no loud channel).
+CAST would raise (docs/decisions/0013-texts-are-read-by-try-cast.md says why that is no loud channel).
 """
 
 from __future__ import annotations
