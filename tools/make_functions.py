@@ -1,12 +1,13 @@
-"""Write docs/reference/functions.md: every scalar function a question may use, with an example and its type.
+"""Write docs/reference/functions.md: every scalar function a question may use, with an example, its type and its range.
 
-Each example is bound by the same code that binds questions, over one row of the types below; a function of the registry
-without an example is an error. Run it after changing `dither.sql.functions`; a test compares.
+All of it is read off the rows of `dither.sql.functions`; each example is bound by the same code that binds questions,
+over one row of the types below. Run it after changing that list; a test compares.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,11 +15,25 @@ from pathlib import Path
 
 from dither.sql.bind import Binder, display_name
 from dither.sql.expressions import Expr, make_column
-from dither.sql.functions import BUILDERS
-from dither.sql.functions.dates import FIELDS
+from dither.sql.functions import BUILDERS, FUNCTIONS, Function
+from dither.sql.functions.refused import REFUSED
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import parse
-from dither.sql.types import BOOLEAN, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP, days_of, decimal, microseconds_of
+from dither.sql.types import (
+    BOOLEAN,
+    DATE,
+    DATE_RANGE,
+    DOUBLE,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    Bound,
+    Kind,
+    date_of,
+    days_of,
+    decimal,
+    microseconds_of,
+)
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference" / "functions.md"
 NOW = dt.datetime(2026, 1, 31, 12)
@@ -34,37 +49,16 @@ ROW: dict[str, Expr] = {
     "seen": make_column("seen", TIMESTAMP, nullable=True, lo=microseconds_of(DAYS[0]), hi=microseconds_of(DAYS[1])),
 }
 
-# First name of a function -> the example of it; the rest of its names follow from the registry.
-NUMBERS = {
-    "+": "age + 1", "-": "price - 5", "*": "income * 0.5", "/": "age / 10", "//": "age // 10", "%": "age % 10",
-    "abs": "abs(price)", "floor": "floor(income / 1000)", "ceil": "ceil(income / 1000)", "trunc": "trunc(income)",
-    "round": "round(income, 1)", "sign": "sign(price)", "sqrt": "sqrt(income)", "ln": "ln(income)",
-    "log": "log10(income)", "log2": "log2(income)", "exp": "exp(age / 120)", "power": "power(age, 2)",
-    "greatest": "greatest(age, 18)", "least": "least(income, 5e5)", "nullif": "nullif(age, 0)",
-    "if": "if(age < 18, 'minor', 'adult')",
-}  # fmt: skip
-OF_DAY = ("hour", "minute", "second")
-DATES = {
-    "date_part": "extract(year FROM born)", "date_trunc": "date_trunc('month', seen)",
-    "date_diff": "date_diff('day', born, DATE '2026-01-01')",
-    **{field: f"{field}({'seen' if field in OF_DAY else 'born'})" for field in FIELDS},
-}  # fmt: skip
-TEXTS = {
-    "~~": "region LIKE 'North%'", "~~*": "region ILIKE 'north%'", "!~~": "region NOT LIKE 'North%'",
-    "!~~*": "region NOT ILIKE 'north%'", "like_escape": r"region LIKE '10\%%' ESCAPE '\'",
-    "ilike_escape": r"region ILIKE '10\%%' ESCAPE '\'", "contains": "contains(region, 'th')",
-    "starts_with": "starts_with(region, 'No')", "ends_with": "ends_with(region, 'th')", "lower": "lower(region)",
-    "upper": "upper(region)", "trim": "trim(region)", "ltrim": "ltrim(region)", "rtrim": "rtrim(region)",
-    "length": "length(region)", "substring": "substring(region, 1, 2)", "||": "region || '!'",
-    "concat": "concat(region, ', ', region)",
-}  # fmt: skip
 FORMS = (
     "age = 30", "age <> 30", "income >= 1000", "region IS NOT DISTINCT FROM 'North'", "age BETWEEN 18 AND 65",
     "region IN ('North', 'South')", "region NOT IN ('North', 'South')", "smoker IS NULL", "age > 18 AND smoker",
     "age > 18 OR smoker", "NOT smoker", "CASE WHEN age < 18 THEN 'minor' WHEN age < 65 THEN 'adult' ELSE 'senior' END",
     "coalesce(age, 0)", "born < DATE '2000-01-01'", "born + 30", "DATE '2026-01-01' - born", "current_date",
-    "CAST(income AS INTEGER)", "CAST(age AS DOUBLE)", "CAST(income AS DECIMAL(10, 2))", "CAST(age AS VARCHAR)",
-    "CAST(seen AS DATE)", "CAST(born AS TIMESTAMP)",
+    "CASE region WHEN 'North' THEN 1 ELSE 0 END", "born IN ('2024-01-31', '2024-02-29')",
+    "born + INTERVAL '1 month'", "seen - INTERVAL (age) DAY", "seen - born > INTERVAL '36 hours'",
+    "extract(epoch FROM seen - born)", "CAST(income AS INTEGER)", "CAST(age AS DOUBLE)",
+    "CAST(income AS DECIMAL(10, 2))", "CAST(age AS VARCHAR)", "CAST(age AS BOOLEAN)", "CAST(smoker AS INTEGER)",
+    "TRY_CAST(region AS INTEGER)", "CAST(region AS DATE)", "CAST(seen AS DATE)", "CAST(born AS TIMESTAMP)",
 )  # fmt: skip
 
 HEAD = """# Scalar functions
@@ -72,39 +66,84 @@ HEAD = """# Scalar functions
 <!-- Written by tools/make_functions.py; do not edit. -->
 
 The functions and operators that may stand over people's rows. No other reaches a database: each of these gives a value
-or NULL on every row and never raises, because an error on a row would tell of that row. Division by zero, overflow of a
-double, logarithms and roots outside their domain, and casts that do not fit give NULL. Nothing is converted silently:
-text beside a number is a refusal.
+or NULL on every row and never raises, because an error on a row would tell of that row. What is not a finite number is
+NULL: division by zero, overflow of a double, logarithms and roots outside their domain, casts that do not fit. Nothing
+is converted silently: text beside a number is a refusal.
 
-The finish, over noisy numbers, knows these and more (trigonometry, formatting of texts and dates).
+The values are DuckDB's wherever DuckDB gives one, with three rules of ours: a double is finite or NULL; dates and
+timestamps made from numbers or texts lie in the years 1 to 9999 or are NULL; an integer has at most 126 bits or is NULL
+or a refusal. A test compares each function with DuckDB on edge values.
 
-Examples are over `age` (integer), `price` (decimal with 2 digits), `income` (double), `region` (text), `smoker`
-(boolean), `born` (date) and `seen` (timestamp). A type is as [the catalog](catalog.md) names it; `decimal(s)` has s
-digits after the point.
+A text literal beside a date is read as a date, beside a timestamp as a timestamp, when it is written `'2024-01-31'` or
+`'2024-01-31 12:00:00'`; anything else is refused with its place. The constants of patterns, formats and regular
+expressions are checked before a question is charged.
+
+The finish, over noisy numbers, knows these as DuckDB has them, and a few more.
+
+Examples are over `age` (integer, 0 to 120), `price` (decimal with 2 digits, 0 to 500), `income` (double, 0 to a
+million), `region` (text), `smoker` (boolean), `born` (date, 2020 to 2026) and `seen` (timestamp, the same years). A
+type is as [the catalog](catalog.md) names it; `decimal(s)` has s digits after the point. The range is what is known of
+the example's result from its arguments' bounds; a sum needs no other bounds. `max` is the largest double.
 """
-SECTIONS = (("Numbers and choices", NUMBERS), ("Dates and timestamps", DATES), ("Text", TEXTS))
+
+REFUSED_HEAD = """## Not offered
+
+Asked for often, and left out on purpose.
+
+| function | why, and what instead |
+|---|---|"""
 
 
-def type_of(example: str) -> str:
-    """The type of one expression, as a question's binder finds it."""
+ORDER = (
+    "Numbers", "Whole numbers", "Rounding", "Roots, powers and logarithms", "Angles", "Choices", "Text", "Patterns",
+    "Hashes for buckets", "Parts of dates", "Dates made and shown", "Spans of time",
+)  # fmt: skip
+
+
+def bound(example: str) -> Expr:
+    """One expression, as a question's binder makes it."""
     item = parse(f"SELECT {example}").children("select_list")[0]
     scope = Scope(tuple(NamedColumn("", name, column) for name, column in ROW.items()))
-    return str(Binder(scope, now=NOW).bind(item).type)
+    return Binder(scope, now=NOW).bind(item)
 
 
-def names_of() -> dict[str, list[str]]:
-    """First registered name of each function -> all its names."""
-    by_builder: dict[object, list[str]] = {}
-    for name, build in BUILDERS.items():
-        by_builder.setdefault(build, []).append(name)
-    return {names[0]: names for names in by_builder.values()}
+def examples() -> list[str]:
+    return [*(function.example for function in FUNCTIONS.values()), *FORMS]
 
 
-def section(examples: dict[str, str], names: dict[str, list[str]]) -> Iterator[str]:
-    yield "| function | also | example | gives |\n|---|---|---|---|"
-    for first, example in examples.items():
-        others = ", ".join(f"`{display_name(name)}`" for name in names[first][1:])
-        yield f"| `{cell(display_name(first))}` | {others} | `{cell(example)}` | {type_of(example)} |"
+def section(functions: list[Function]) -> Iterator[str]:
+    yield "| function | also | example | gives | range | NULL when no argument is |\n|---|---|---|---|---|---|"
+    for function in functions:
+        first, *others = function.names
+        expr = bound(function.example)
+        also = ", ".join(f"`{cell(display_name(name))}`" for name in others)
+        yield (
+            f"| `{cell(display_name(first))}` | {also} | `{cell(function.example)}` | {expr.type} | {range_of(expr)} | "
+            f"{function.null_when} |"
+        )
+
+
+def range_of(expr: Expr) -> str:
+    if not expr.type.has_range:
+        return ""
+    assert expr.lo is not None and expr.hi is not None
+    return f"{shown(expr, expr.lo)} to {shown(expr, expr.hi)}"
+
+
+def shown(expr: Expr, end: Bound) -> str:
+    """An end as people write it; rounded to the nearest, where the last digits are outward rounding."""
+    match expr.type.kind:
+        case Kind.DATE:
+            return date_of(int(end)).isoformat() if DATE_RANGE[0] <= end <= DATE_RANGE[1] else f"day {int(end)}"
+        case Kind.TIMESTAMP:
+            days = int(end // 86_400_000_000)
+            return date_of(days).isoformat() if DATE_RANGE[0] <= days <= DATE_RANGE[1] else f"day {days}"
+        case Kind.INTEGER if abs(end) >= 2**53:
+            sign = "-" if end < 0 else ""
+            return f"{sign}2^{math.log2(abs(end)):.4g}"
+        case Kind.DOUBLE if abs(end) >= sys.float_info.max:
+            return "-max" if end < 0 else "max"
+    return f"{int(end)}" if float(end).is_integer() and abs(end) < 2**53 else f"{float(end):.6g}"
 
 
 def cell(text: str) -> str:
@@ -112,18 +151,21 @@ def cell(text: str) -> str:
 
 
 def page() -> str:
-    names = names_of()
-    examples = {**NUMBERS, **DATES, **TEXTS}
-    if set(names) != set(examples):
-        raise SystemExit(f"functions and examples differ: {sorted(set(names) ^ set(examples))}")
     parts = [HEAD]
-    for title, listed in SECTIONS:
-        parts += [f"## {title}\n", *section(listed, names), ""]
+    if set(ORDER) != {function.section for function in FUNCTIONS.values()}:
+        raise SystemExit("The sections of the functions are not those of this page.")
+    for title in ORDER:
+        listed = [function for function in FUNCTIONS.values() if function.section == title]
+        parts += [f"## {title}\n", *section(listed), ""]
     parts += ["## Forms\n", "| form | gives |\n|---|---|"]
-    parts += [f"| `{cell(form)}` | {type_of(form)} |" for form in FORMS]
+    parts += [f"| `{cell(form)}` | {bound(form).type} |" for form in FORMS]
+    parts += ["", REFUSED_HEAD]
+    for why in dict.fromkeys(REFUSED.values()):
+        names = ", ".join(f"`{display_name(name)}`" for name, reason in REFUSED.items() if reason == why)
+        parts.append(f"| {names} | {why} |")
     return "\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
     TARGET.write_text(page(), encoding="utf-8")
-    sys.stdout.write(f"{TARGET.name}: {len(BUILDERS)} names\n")
+    sys.stdout.write(f"{TARGET.name}: {len(FUNCTIONS)} functions, {len(BUILDERS)} names\n")

@@ -163,6 +163,81 @@ SELECT COUNT(*) FROM t WHERE SUBSTRING(note, -1) = '3' OR TRIM(note || ' ') = 'n
 -- same
 SELECT COUNT(*) FROM t WHERE TRUE AND 1 = 1 AND 'a' < 'b';
 
+-- Functions --------------------------------------------------------------------------------------------------------
+
+-- same
+SELECT COUNT(*) FROM t WHERE d + INTERVAL 1 DAY = DATE '2020-03-02';
+-- same
+SELECT COUNT(*) FROM t WHERE DATE_DIFF('day', d, '2020-06-01') = 1;
+-- same
+SELECT COUNT(*) FROM t WHERE d BETWEEN DATE '2020-06-01' - INTERVAL '2 months' AND '2020-06-01';
+-- same
+SELECT COUNT(*) FROM t WHERE ts - d > INTERVAL '100 days' OR ts - ts = INTERVAL '0 days';
+-- same
+SELECT COUNT(*) FROM t WHERE ts + INTERVAL (age) DAY < '2020-03-01 12:00:00' AND d - INTERVAL '1 month 2 days' > '2019-12-05';
+-- same
+SELECT SUM(EXTRACT(EPOCH FROM ts - d)), AVG(DATE_SUB('month', d, ts)), SUM(DATE_DIFF('hour', d, ts)) FROM t;
+-- same
+SELECT MONTHNAME(d) AS m, COUNT(*) AS n FROM t GROUP BY m;
+-- same
+SELECT DAYNAME(ts) AS w, COUNT(*) AS n, AVG(income) AS a FROM t GROUP BY w HAVING COUNT(*) > 0;
+-- same
+SELECT STRFTIME(d, '%Y-%m') AS m, COUNT(*) AS n FROM t GROUP BY m HAVING COUNT(*) > 0;
+-- same
+SELECT LAST_DAY(d) AS e, COUNT(*) AS n FROM t GROUP BY e HAVING COUNT(*) > 0;
+-- same
+SELECT TIME_BUCKET(INTERVAL '1 month', d) AS b, COUNT(*) AS n FROM t GROUP BY b HAVING COUNT(*) > 0;
+-- same
+SELECT d + INTERVAL '1 month' AS later, COUNT(*) AS n FROM t WHERE d < '2020-01-05' GROUP BY later HAVING COUNT(*) > 0;
+-- same
+SELECT YEARWEEK(d) AS w, COUNT(*) AS n FROM t GROUP BY w HAVING COUNT(*) > 0;
+-- same
+SELECT COUNT(*) FROM t WHERE CASE d WHEN '2020-03-01' THEN TRUE ELSE age = 20 END;
+-- same
+SELECT COUNT(*) FROM t WHERE COALESCE(d, '2020-01-01') = '2020-01-01' OR GREATEST(d, '2020-12-20') > '2020-12-20';
+-- same
+SELECT COUNT(*) FROM t WHERE MAKE_DATE(2020, age % 12 + 1, 1) = DATE_TRUNC('month', d);
+-- same
+SELECT COUNT(*) FROM t WHERE d = '2020-03-01 00:00:00' OR ts < '2020-01-02';
+-- same
+SELECT MD5_NUMBER_LOWER(note) % 4 AS b, COUNT(*) AS n FROM t GROUP BY b HAVING COUNT(*) > 0;
+-- same
+SELECT age & 3 AS b, COUNT(*) AS n FROM t GROUP BY b HAVING COUNT(*) > 0;
+-- same
+SELECT SUM(age << 2), SUM(age >> 1), SUM(XOR(age, 5)), SUM(age | 64), SUM(~age), SUM(BIT_COUNT(age)) FROM t;
+-- same
+SELECT SUM(ROUND(age, -1)), SUM(TRUNC(income, 1)), SUM(EVEN(income)), SUM(ROUND_EVEN(price, 1)) FROM t;
+-- same
+SELECT ROUND(income, -2) AS r, COUNT(*) AS n FROM t WHERE age = 20 GROUP BY r HAVING COUNT(*) > 0;
+-- same
+SELECT SUM(SIN(age)), SUM(CBRT(income)), SUM(LN(age)), SUM(LOG(2, age)), SUM(ATAN2(age, 20)), SUM(TANH(income / 100)) FROM t;
+-- same
+SELECT SUM(DEGREES(PI() * age)), SUM(GCD(age, 12)), SUM(LCM(age, 4)), SUM(LEAST(GAMMA(age / 10), 100)) FROM t WHERE age / 10 > 2;
+-- same
+SELECT COUNT(*) FROM t WHERE REGEXP_MATCHES(note, '^n[0-4]$') OR note SIMILAR TO 'n4.' OR note ~ '9$' OR note GLOB 'n3?';
+-- same
+SELECT REGEXP_EXTRACT(note, '[0-9]+') AS k, COUNT(*) AS n FROM t GROUP BY k;
+-- same
+SELECT COUNT(*) FROM t WHERE SPLIT_PART(note, 'n', 2) = '12' OR LEFT(note, 2) = 'n3' OR RIGHT(note, 1) = '7' OR REVERSE(note) = '5n';
+-- same
+SELECT COUNT(*) FROM t WHERE REPLACE(note, 'n', 'm') = 'm7' OR TRANSLATE(note, 'n1', 'x') = 'x' OR CONCAT_WS('-', note, region) = 'n2-R1';
+-- same
+SELECT SUM(STRPOS(note, '1')), SUM(ASCII(note)), SUM(STRLEN(note)), COUNT(CHR(age)) FROM t;
+-- same
+SELECT COUNT(*) FROM t WHERE note NOT LIKE 'n$_%' ESCAPE '$' AND note NOT ILIKE 'N1' ESCAPE '$';
+-- same
+SELECT COUNT(*) FROM t WHERE CAST(SUBSTRING(note, 2) AS INTEGER) BETWEEN 5 AND 9;
+-- same
+SELECT SUM(CAST(SUBSTRING(note, 2) AS TINYINT)), SUM(TRY_CAST(note AS INTEGER)), COUNT(TRY_CAST(note AS DATE)) FROM t;
+-- same
+SELECT COUNT(*) FROM t WHERE CAST(age AS BOOLEAN) AND CAST(flag AS DOUBLE) = 1 AND CAST(CAST(d AS VARCHAR) AS DATE) = d;
+-- same
+SELECT COUNT(*) FROM t WHERE age::text = '20' OR income::real = 20.25 OR CAST('20' AS INTEGER) = age;
+-- same
+SELECT COUNT(*) FROM t WHERE age == 20 OR age != 21 OR note ISNULL OR note NOTNULL OR flag IS UNKNOWN;
+-- same
+SELECT COUNT(*) FROM t WHERE TRIM(BOTH 'n' FROM note) = '3' OR POSITION('2' IN note) = 2 OR SUBSTRING(note FROM 2 FOR 1) = '4';
+
 -- Units ------------------------------------------------------------------------------------------------------------
 
 -- same
@@ -341,17 +416,105 @@ SELECT COUNT(*) FROM t WHERE age > $1;
 -- refuse S-152
 WITH RECURSIVE r AS (SELECT uid FROM t UNION ALL SELECT uid FROM r) SELECT COUNT(*) FROM r;
 
+-- Functions refused ------------------------------------------------------------------------------------------------
+
+-- refuse F-103
+SELECT COUNT(*) FROM t WHERE REPEAT(note, 3) = 'x';
+-- refuse F-103
+SELECT COUNT(*) FROM t WHERE LEVENSHTEIN(note, 'n1') < 2;
+-- refuse F-103
+SELECT COUNT(*) FROM t WHERE HASH(note) % 10 = 1;
+-- refuse F-103
+SELECT COUNT(*) FROM t WHERE ISNAN(income);
+-- refuse F-103
+SELECT COUNT(*) FROM t WHERE AGE(ts, d) > INTERVAL '1 month';
+-- refuse F-103
+SELECT COUNT(*) FROM t WHERE ts AT TIME ZONE 'Europe/Paris' > ts;
+-- refuse F-120
+SELECT COUNT(*) FROM t WHERE ts + 3 > ts;
+-- refuse F-120
+SELECT COUNT(*) FROM t WHERE d + 1.5 > d;
+-- refuse F-120
+SELECT COUNT(*) FROM t WHERE d - '2020-01-01' > 3;
+-- refuse F-121
+SELECT COUNT(*) FROM t WHERE d > note;
+-- refuse F-121
+SELECT COUNT(*) FROM t WHERE age > INTERVAL '1 day';
+-- refuse F-130
+SELECT COUNT(*) FROM t WHERE REGEXP_MATCHES('abc', note);
+-- refuse F-130
+SELECT COUNT(*) FROM t WHERE REPLACE(note, region, 'x') = 'x';
+-- refuse F-130
+SELECT COUNT(*) FROM t WHERE STRFTIME(d, note) = 'x';
+-- refuse F-132
+SELECT COUNT(*) FROM t WHERE d > 'yesterday';
+-- refuse F-132
+SELECT COUNT(*) FROM t WHERE d > '20200101';
+-- refuse F-132
+SELECT COUNT(*) FROM t WHERE d = '2020-02-30';
+-- refuse F-132
+SELECT COUNT(*) FROM t WHERE DATE_DIFF('day', d, 'soon') = 1;
+-- refuse F-120
+SELECT COUNT(*) FROM t WHERE DATE_DIFF('day', '2020-01-01', '2020-06-01') = 1;
+-- refuse F-135
+SELECT COUNT(*) FROM t WHERE DATE_DIFF('fortnight', d, ts) = 1;
+-- refuse F-135
+SELECT COUNT(*) FROM t WHERE EXTRACT(TIMEZONE FROM ts) = 0;
+-- refuse F-136
+SELECT COUNT(*) FROM t WHERE d < '2020-06-01 10:00:00';
+-- refuse F-137
+SELECT COUNT(*) FROM t WHERE d + INTERVAL 'a while' > d;
+-- refuse F-138
+SELECT COUNT(*) FROM t WHERE COALESCE(ts - d, INTERVAL '1 day') > INTERVAL '1 day';
+-- refuse F-138
+SELECT COUNT(*) FROM (SELECT uid, ts - d AS gap FROM t) AS x WHERE gap > INTERVAL '1 day';
+-- refuse F-138
+SELECT COUNT(*) FROM t WHERE INTERVAL '1 month' - INTERVAL '1 day' > ts - d;
+-- refuse F-139
+SELECT COUNT(*) FROM t WHERE REGEXP_MATCHES(note, '(a{1,20}){20}');
+-- refuse F-139
+SELECT COUNT(*) FROM t WHERE REGEXP_MATCHES(note, '(?=a)b');
+-- refuse F-139
+SELECT COUNT(*) FROM t WHERE REGEXP_MATCHES(note, '(a');
+-- refuse F-139
+SELECT COUNT(*) FROM t WHERE STRFTIME(d, '%Q') = 'x';
+-- refuse F-142
+SELECT COUNT(*) FROM t WHERE d + INTERVAL '20000 years' > d;
+-- refuse F-147
+SELECT COUNT(*) FROM t WHERE BIT_COUNT(-age) = 3;
+-- refuse F-148
+SELECT COUNT(*) FROM t WHERE age << -1 = 3;
+-- refuse F-149
+SELECT COUNT(*) FROM t WHERE SUBSTRING(note, age * 1000000000) = 'x';
+-- refuse F-150
+SELECT COUNT(*) FROM t WHERE CAST(ts AS TIME) = '10:00';
+-- refuse F-150
+SELECT COUNT(*) FROM t WHERE CAST(d AS INTEGER) = 3;
+-- refuse F-153
+SELECT COUNT(*) FROM t WHERE age = CAST('twelve' AS INTEGER);
+-- refuse P-100
+SELECT COUNT(*) FROM t WHERE age BETWEEN SYMMETRIC 30 AND 20;
+-- refuse P-121
+SELECT COUNT(*) FROM t WHERE TRY(age + 1) > 3;
+-- refuse P-121
+SELECT COUNT(*) FROM t WHERE note[1] = 'n';
+-- refuse P-121
+SELECT COUNT(*) FROM t WHERE note COLLATE nocase = 'N1';
+-- refuse F-101
+SELECT COUNT(*) FROM t WHERE (age, note) = (20, 'n1');
+-- refuse F-101
+SELECT COUNT(*) FROM t WHERE note ->> 'a' = 'x';
+-- refuse P-1
+SELECT COUNT(*) FROM t WHERE age DIV 7 = 3;
+-- refuse F-111
+SELECT COUNT(*) FROM t WHERE ROUND(age, digits := 1) = 3;
+
 -- Later ------------------------------------------------------------------------------------------------------------
 
 -- later: an alias of the SELECT list in QUALIFY over rows
 SELECT COUNT(*) AS n FROM (SELECT uid, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY ts) AS rn FROM t QUALIFY rn = 1) AS x;
 -- later: ORDER BY ALL
 SELECT region, COUNT(*) AS n FROM t GROUP BY ALL ORDER BY ALL;
--- later: intervals
-SELECT COUNT(*) AS n FROM t WHERE d + INTERVAL 1 DAY = DATE '2020-03-02';
--- later: text literals as dates in DATE_DIFF
-SELECT COUNT(*) AS n FROM t WHERE DATE_DIFF('day', d, '2020-06-01') = 1;
-
 -- later: [NOT] IN and EXISTS inside OR
 SELECT COUNT(*) AS n FROM t WHERE uid NOT IN (SELECT uid FROM o) OR age > 25;
 

@@ -150,6 +150,34 @@ QUESTIONS = (
     "SELECT DATE_TRUNC('month', near) AS m, COUNT(*) FROM t GROUP BY m",
     "SELECT COUNT(*) FROM t WHERE MAKE_DATE(k, k, k) > d",
     "SELECT COUNT(*) FROM t WHERE STRFTIME(d, name) = 'x'",
+    "SELECT COUNT(*) FROM t WHERE MAKE_DATE(big, k, k) > d OR MAKE_TIMESTAMP(big) > ts OR EPOCH_MS(big) > ts",
+    "SELECT COUNT(*) FROM t WHERE d + INTERVAL '2 months' > ts OR ts - INTERVAL (k) YEAR > ts "
+    "OR d - INTERVAL 1 DAY > d",
+    "SELECT COUNT(*) FROM t WHERE ts - d > INTERVAL '1 day' OR EXTRACT(EPOCH FROM ts - d) > 5",
+    "SELECT COUNT(*) FROM t WHERE d > '2020-01-01' OR ts < '2020-01-01 10:00:00' "
+    "OR DATE_DIFF('day', d, '2020-01-01') > 1",
+    "SELECT COUNT(*) FROM t WHERE LAST_DAY(d) > d OR DAYNAME(d) = 'Monday' OR STRFTIME(ts, '%Y-%m') = '2020-01'",
+    "SELECT COUNT(*) FROM t WHERE TIME_BUCKET(INTERVAL '2 weeks', d) > d OR DATE_TRUNC('millennium', ts) > ts",
+    "SELECT COUNT(*) FROM t WHERE JULIAN(d) > 5 OR YEARWEEK(ts) > 5 OR DATE_SUB('century', d, ts) > 5",
+    # What depends on a row in other ways
+    "SELECT COUNT(*) FROM t WHERE SIN(x) > 0 OR ASIN(x) > 0 OR ATANH(x) > 0 OR COT(y) > 0 OR COSH(x) > 0 "
+    "OR GAMMA(y) > 0",
+    "SELECT COUNT(*) FROM t WHERE (big & 7) << 60 > 3 OR GCD(big, 6) > 2 OR LCM(big, huge) > 2 OR XOR(big, huge) > 2",
+    "SELECT COUNT(*) FROM t WHERE FACTORIAL(big) > 5 OR BIT_COUNT(GREATEST(big, 0)) > 3",
+    "SELECT COUNT(*) FROM t WHERE ROUND(big, -18) > 5 OR TRUNC(huge, -3) > 5 OR ROUND(p, -3) > 5 OR EVEN(x) > 5",
+    "SELECT COUNT(*) FROM t WHERE LOG(x, y) > 1 OR LOG(y) > 1 OR CBRT(x) > 1 OR DEGREES(x) > 1",
+    "SELECT COUNT(*) FROM t WHERE TRY_CAST(name AS DECIMAL(5, 2)) > 1 OR CAST(name AS BOOLEAN) "
+    "OR CAST(name AS UBIGINT) > 1",
+    "SELECT COUNT(*) FROM t WHERE CAST(name AS TIMESTAMP) > ts OR CAST(x AS BOOLEAN) OR CAST(name AS FLOAT) > 1",
+    "SELECT SUM(CAST(name AS INTEGER)) FROM t",
+    "SELECT COUNT(*) FROM t WHERE CHR(k + 55290) = 'x' OR ASCII(name) = 3 OR SPLIT_PART(name, 'x', 3) = 'a'",
+    "SELECT COUNT(*) FROM t WHERE REPLACE(name, 'x', 'yy') = 'x' OR TRANSLATE(name, 'x', 'é') = 'x' "
+    "OR REVERSE(name) = 'x'",
+    "SELECT COUNT(*) FROM t WHERE REGEXP_MATCHES(name, '^[0-9]+$') OR REGEXP_REPLACE(name, 'x', 'yz', 'g') = 'x'",
+    "SELECT COUNT(*) FROM t WHERE REGEXP_EXTRACT(name, '(.)x', 1) = 'x' OR name GLOB '*x*y' OR name SIMILAR TO '.*x'",
+    "SELECT MD5_NUMBER_LOWER(name) % 4 AS b, COUNT(*) FROM t GROUP BY b",
+    "SELECT DAYNAME(near) AS w, COUNT(*) FROM t GROUP BY w",
+    "SELECT COUNT(*) FROM t WHERE SUBSTRING(name, STRPOS(name, 'x'), k) = 'x' OR LEFT(name, -3) = 'x'",
     # Aggregates and orders within a unit
     "SELECT SUM(s) FROM (SELECT uid, SUM(k) AS s FROM t GROUP BY uid) AS q",
     "SELECT COUNT(*) FROM (SELECT uid, SUM(big) AS s FROM t GROUP BY uid) AS q",

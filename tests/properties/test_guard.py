@@ -48,6 +48,16 @@ def one_of(*texts: str) -> st.SearchStrategy[str]:
     return st.sampled_from(texts)
 
 
+whole_numbers = st.one_of(
+    one_of(
+        "age", "LENGTH(note)", "STRPOS(note, '1')", "ASCII(note)", "STRLEN(region)", "EXTRACT(ISODOW FROM ts)",
+        "YEARWEEK(d)", "DATE_SUB('month', d, ts)", "DATE_DIFF('hour', d, ts)", "DAYS_IN_MONTH(d)", "EPOCH_MS(ts)",
+        "DATE_DIFF('week', '2020-02-02', d)", "MD5_NUMBER_LOWER(note) % 7", "BIT_COUNT(age)", "~age",
+        "CAST(SUBSTRING(note, 2) AS INTEGER)", "CAST(ROUND(income / 10) AS INTEGER)", "LAST_DAY(d) - d",
+        "TRY_CAST(region AS BIGINT)", "EXTRACT(MILLISECOND FROM ts)", "CAST(flag AS INTEGER)",
+    ),
+    small.map(str),
+)  # fmt: skip
 numbers = st.deferred(
     lambda: st.one_of(
         one_of(
@@ -63,6 +73,17 @@ numbers = st.deferred(
         st.builds("NULLIF({}, {})".format, numbers, small),
         st.builds("CASE WHEN {} THEN {} ELSE {} END".format, conditions, numbers, numbers),
         st.builds("CAST({} AS DOUBLE)".format, numbers),
+        st.builds(
+            "{}({})".format,
+            one_of("SIN", "COS", "ATAN", "CBRT", "TANH", "ASINH", "RADIANS", "EVEN", "ROUND", "DEGREES"),
+            numbers,
+        ),
+        st.builds("ROUND({}, {})".format, numbers, st.integers(-2, 3)),
+        st.builds("TRUNC({}, {})".format, numbers, st.integers(-2, 3)),
+        st.builds("{}({}, {})".format, one_of("GCD", "LCM", "XOR"), whole_numbers, whole_numbers),
+        st.builds("({} {} {})".format, whole_numbers, one_of("&", "|"), whole_numbers),
+        st.builds("(age {} {})".format, one_of("<<", ">>"), st.integers(0, 7)),
+        whole_numbers,
     )
 )
 texts = st.one_of(
@@ -75,15 +96,62 @@ texts = st.one_of(
         "COALESCE(region, 'none')",
         "TRIM(note)",
     ),
+    one_of(
+        "LEFT(note, 2)",
+        "RIGHT(note, 1)",
+        "REVERSE(note)",
+        "REPLACE(note, 'n', 'mm')",
+        "TRANSLATE(note, 'n1', 'R')",
+        "SPLIT_PART(note, '1', 1)",
+        "CONCAT_WS('-', region, note)",
+        "REGEXP_EXTRACT(note, '[0-9]')",
+        "MD5(note)",
+        "REGEXP_REPLACE(note, '[0-9]', '#', 'g')",
+        "DAYNAME(d)",
+        "MONTHNAME(ts)",
+        "STRFTIME(d, '%Y-%m')",
+        "CHR(age + 60)",
+        "LTRIM(note, 'n')",
+        "RTRIM(note, '12')",
+        "GREATEST(note, region)",
+        "STRIP_ACCENTS(note)",
+        "IF(flag, note, 'n1')",
+    ),
     one_of("'R1'", "'n1'", "'R'", "'it''s'", "CAST(age AS VARCHAR)", "CAST(d AS VARCHAR)", "concat(region, note)"),
 )
 moments = one_of(
-    "d", "ts", "d + 7", "DATE_TRUNC('month', d)", "DATE_TRUNC('hour', ts)", "DATE '2020-03-01'", "CAST(ts AS DATE)"
+    "d + INTERVAL '1 month'",
+    "ts - INTERVAL (age) DAY",
+    "ts + INTERVAL '90 minutes'",
+    "LAST_DAY(ts)",
+    "TIME_BUCKET(INTERVAL '2 weeks', d)",
+    "MAKE_DATE(2020, age % 12 + 1, 1)",
+    "DATE_ADD(d, INTERVAL '3 days')",
+    "COALESCE(d, '2020-01-01')",
+    "CAST(CAST(d AS VARCHAR) AS DATE)",
+    "GREATEST(d, '2020-03-03')",
+    "d + (ts - d)",
+    "d",
+    "ts",
+    "d + 7",
+    "DATE_TRUNC('month', d)",
+    "DATE_TRUNC('hour', ts)",
+    "DATE '2020-03-01'",
+    "CAST(ts AS DATE)",
 )
 comparisons = one_of("=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 conditions = st.deferred(
     lambda: st.one_of(
         one_of(
+            "ts - d > INTERVAL '2 days'",
+            "REGEXP_MATCHES(note, '^n[0-4]')",
+            "note GLOB 'n*[135]'",
+            "note SIMILAR TO 'n.'",
+            "note NOT LIKE 'n$_' ESCAPE '$'",
+            "CASE d WHEN '2020-03-01' THEN flag ELSE age > 20 END",
+            "d IN ('2020-01-31', '2020-02-29')",
+            "ENDS_WITH(note, '3')",
+            "CAST(age AS BOOLEAN)",
             "flag",
             "flag IS NULL",
             "flag IS NOT TRUE",
@@ -176,7 +244,9 @@ keys = one_of(
     "region", "flag", "age", "FLOOR(age / 10)", "EXTRACT(MONTH FROM d)", "age % 3", "age > 25",
     "COALESCE(region, 'none')",
     "CASE WHEN age < 22 THEN 'young' WHEN age < 27 THEN 'middle' END", "DATE_TRUNC('month', d)", "d", "flag IS NULL",
-    "region = 'R1'", "NOT flag", "CAST(flag AS INTEGER)", "UPPER(region)",
+    "region = 'R1'", "NOT flag", "CAST(flag AS INTEGER)", "UPPER(region)", "MONTHNAME(d)", "DAYNAME(d)", "age & 3",
+    "LAST_DAY(d)", "ROUND(age, -1)", "STRFTIME(d, '%m')", "TIME_BUCKET(INTERVAL '1 month', d)", "LEFT(region, 1)",
+    "d + INTERVAL '1 month'", "MD5_NUMBER_LOWER(region) % 2", "QUARTER(d)", "age >> 1", "GREATEST(region, 'R1')",
 )  # fmt: skip
 aggregates = one_of(
     "COUNT(*)", "COUNT(age)", "COUNT(flag)", "SUM(age)", "SUM(income)", "AVG(age)", "AVG(income)", "SUM(age * 2 - 1)",

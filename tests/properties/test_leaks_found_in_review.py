@@ -330,7 +330,7 @@ def test_every_example_of_the_functions_page_runs_on_the_engine() -> None:
         "born DATE, seen TIMESTAMP)"
     )
     failing = []
-    for example in (*made.NUMBERS.values(), *made.DATES.values(), *made.TEXTS.values(), *made.FORMS):
+    for example in made.examples():
         bound = Binder(scope, now=made.NOW).bind(parse(f"SELECT {example}").children("select_list")[0])
         try:
             connection.execute(f"SELECT {print_expr(bound)} FROM v")

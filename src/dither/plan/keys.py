@@ -23,6 +23,7 @@ from dither.plan import nodes
 from dither.plan.separable import Relation
 from dither.sql import embedded
 from dither.sql.expressions import Expr, columns_of, conjuncts, substitute
+from dither.sql.functions import CHOICES
 from dither.sql.printing import print_expr, quote_name, sql_type
 from dither.sql.types import Kind, Type
 
@@ -275,6 +276,8 @@ def own_values(expr: Expr) -> list[Any] | None:
             return found if found is None or expr.nullable else [value for value in found if value is not None]
         case "to_double" | "to_decimal" | "to_bigint" | "to_timestamp":
             return own_values(expr.args[0])
+        case op if op in CHOICES:
+            return [*CHOICES[op], None]
     return None
 
 

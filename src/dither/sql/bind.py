@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from dither.errors import QueryRefused
 from dither.sql import functions
 from dither.sql.expressions import Expr, literal
-from dither.sql.functions import casts, logic
+from dither.sql.functions import convert, literals, logic
+from dither.sql.functions.refused import REFUSED
 from dither.sql.names import Scope
 from dither.sql.parse import Tree
 from dither.sql.types import NULL, Kind
@@ -102,6 +105,13 @@ _COMPARISONS = {
 
 _UNSTABLE = frozenset(["random", "uuid", "gen_random_uuid", "setseed", "nextval", "currval", "txid_current"])
 
+# DATE '...' and TIMESTAMP '...' are read here and not by an engine.
+_MOMENT_READERS: dict[str, Callable[[functions.Call, str, int], Expr]] = {
+    "date": partial(literals.date_literal, cut=True),
+    "timestamp": literals.timestamp_literal,
+    "datetime": literals.timestamp_literal,
+}
+
 Special = Callable[[Tree], Expr | None]
 
 
@@ -179,13 +189,11 @@ class Binder:
         target.done()
         tree.take("try_cast")
         child = tree.need_child("child")
-        moment = _moment_cast(child, name)
-        if moment is not None:
-            call = functions.Call(name, (literal_of(child),), tree.span, (child.span or tree.span,))
-            return self._finish(tree, logic.moment_literal(call, moment, 0))
         arg = self.bind(child)
-        call = functions.Call("CAST", (arg,), tree.span, (child.span,))
-        return self._finish(tree, casts.cast(call, arg, name, parameters))
+        call = functions.Call(name, (arg,), tree.span, (child.span or tree.span,))
+        if arg.is_literal and isinstance(arg.payload, str) and name.lower() in _MOMENT_READERS:
+            return self._finish(tree, _MOMENT_READERS[name.lower()](call, arg.payload, 0))
+        return self._finish(tree, convert.cast(replace(call, name="CAST"), arg, name, parameters))
 
     def _operator(self, tree: Tree) -> Expr:
         children = tuple(tree.children("children"))
@@ -290,7 +298,8 @@ def display_name(name: str) -> str:
     """How a function is called in messages."""
     if name == "count_star":
         return "COUNT(*)"
-    return {"~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE"}.get(name, name.upper())
+    operators = {"~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE", "~~~": "GLOB"}
+    return operators.get(name, name.upper())
 
 
 def _symbol(tree: Tree) -> str:
@@ -306,19 +315,13 @@ def _parameter(tree: Tree) -> int:
     return value
 
 
-def _moment_cast(child: Tree, type_name: str) -> str | None:
-    """The text of DATE '...' or TIMESTAMP '...', which is read here and not by an engine."""
-    if type_name.lower() not in ("date", "timestamp") or child.kind != "CONSTANT":
-        return None
-    spec = child.data["literal"]
-    return str(spec["text"]) if spec["kind"] == "STRING" else None
-
-
 def _unknown_function(tree: Tree, name: str) -> QueryRefused:
     if name in _UNSTABLE:
         return tree.refuse(
             "F-102", f"{display_name(name)} gives another value at every call.", hint="A question must mean one thing."
         )
+    if name in REFUSED:
+        return tree.refuse("F-103", f"{display_name(name)} is not offered over people's rows.", hint=REFUSED[name])
     return tree.refuse(
         "F-101",
         f"The function {display_name(name)} is not on Dither's list.",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dither.errors import QueryRefused
 
-__all__ = ["Columns", "MAX_DEPTH", "parse_json", "print_tree", "run"]
+__all__ = ["Columns", "MAX_DEPTH", "evaluate", "parse_json", "print_tree", "run"]
 
 Columns = dict[str, npt.NDArray[Any]]
 """Column name -> values; masked arrays where there are NULLs; object arrays for text."""
@@ -68,6 +68,15 @@ def print_tree(tree: Mapping[str, Any]) -> str:
     row = _cursor().execute("SELECT json_deserialize_sql(CAST(? AS JSON))", [json.dumps(tree)]).fetchone()
     assert row is not None
     return str(row[0])
+
+
+def evaluate(expression: str, *values: str) -> tuple[Any, ...] | None:
+    """The values of expressions of ours over constants of the question, given as `?`; None where DuckDB raises."""
+    try:
+        row = _cursor().execute(f"SELECT {expression}", list(values)).fetchone()
+    except duckdb.Error:
+        return None
+    return None if row is None else tuple(row)
 
 
 def run(

@@ -23,13 +23,14 @@ from dither.sql.types import (
     TEXT,
     TIMESTAMP,
     Bound,
+    Kind,
     Type,
     days_of,
     decimal,
     microseconds_of,
 )
 
-__all__ = ["Expr", "Payload", "columns_of", "conjuncts", "literal", "make_column", "substitute", "walk"]
+__all__ = ["Expr", "Payload", "columns_of", "conjuncts", "literal", "make_column", "substitute", "typed_null", "walk"]
 
 Payload = None | bool | int | float | str | Fraction | dt.date | dt.datetime | Type | Column | tuple["Payload", ...]
 
@@ -102,6 +103,12 @@ def literal(value: bool | int | Fraction | float | str | dt.date | dt.datetime |
         case dt.date():
             day = days_of(value)
             return Expr("literal", DATE, payload=value, nullable=False, lo=day, hi=day)
+
+
+def typed_null(type: Type) -> Expr:
+    """NULL of a type. Its range is a single point, so that it widens nothing it is combined with by much."""
+    zero: Bound = Fraction(0) if type.kind is Kind.DECIMAL else 0.0 if type.kind is Kind.DOUBLE else 0
+    return Expr("typed_null", type, lo=zero if type.has_range else None, hi=zero if type.has_range else None)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

@@ -41,7 +41,7 @@ def sql_type(type: Type, *, wide: bool = False) -> str:
             return "DOUBLE"
         case Kind.TEXT:
             return "VARCHAR"
-        case Kind.BOOLEAN | Kind.DATE | Kind.TIMESTAMP:
+        case Kind.BOOLEAN | Kind.DATE | Kind.TIMESTAMP | Kind.INTERVAL:
             return type.kind.name
         case _:
             return "INTEGER"
@@ -73,6 +73,10 @@ def _print(expr: Expr) -> str:
             return f"CAST(NULL AS {sql_type(expr.type)})"
         case "to_decimal":
             return f"CAST({print_expr(expr.args[0])} AS DECIMAL({_digits(expr)}, {expr.type.scale}))"
+        case "text_to_decimal":
+            assert isinstance(expr.payload, tuple)
+            digits, scale = expr.payload
+            return f"TRY_CAST({print_expr(expr.args[0])} AS DECIMAL({digits}, {scale}))"
         case "in":
             subject, *members = (print_expr(arg) for arg in expr.args)
             return f"({subject} IN ({', '.join(members)}))"

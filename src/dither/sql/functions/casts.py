@@ -1,4 +1,4 @@
-"""Explicit conversions: every operand is cast by us, so the engine never converts on its own.
+"""Bringing operands to one type: every operand is cast by us, so the engine never converts on its own.
 
 An INTEGER expression is printed as BIGINT when its range fits, else as HUGEINT; a range beyond 126 bits is refused.
 A DOUBLE expression is finite or NULL. Both hold for every expression, and each rule here keeps them.
@@ -6,18 +6,17 @@ A DOUBLE expression is finite or NULL. Both hold for every expression, and each 
 
 from __future__ import annotations
 
-import math
 import sys
 from fractions import Fraction
 
-from dither.sql.expressions import Expr
+from dither.sql.expressions import Expr, typed_null
+from dither.sql.functions.ranges import float_ends
 from dither.sql.functions.registry import Call, template
 from dither.sql.types import (
     DOUBLE,
     INT64,
     INTEGER,
     NULL,
-    TEXT,
     TIMESTAMP,
     Bound,
     Kind,
@@ -29,13 +28,17 @@ from dither.sql.types import (
 
 __all__ = [
     "DBL_MAX",
+    "as_decimal",
     "as_double",
     "as_type",
-    "cast",
+    "at_own_width",
     "common_type",
+    "finite",
+    "finite_where_needed",
     "fit_integer",
     "is_wide",
     "narrow",
+    "need_numbers",
     "unify",
     "widen",
 ]
@@ -46,28 +49,13 @@ HUGEINT_LIMIT = 2**126
 TO_DOUBLE = template("to_double", "CAST({0} AS DOUBLE)")
 TO_BIGINT = template("to_bigint", "CAST({0} AS BIGINT)")
 TO_HUGEINT = template("to_hugeint", "CAST({0} AS HUGEINT)")
-TO_FLOAT = template("to_float", "CAST(CAST({0} AS FLOAT) AS DOUBLE)")
-TO_TEXT = template("to_text", "CAST({0} AS VARCHAR)")
-TO_DATE = template("to_date", "CAST({0} AS DATE)")
 TO_TIMESTAMP = template("to_timestamp", "CAST({0} AS TIMESTAMP)")
-WITHIN = template("within", "CASE WHEN {0} BETWEEN {1} AND {2} THEN {0} END")
-TYPED_NULL = template("typed_null", "CAST(NULL AS {type})")
 TO_DECIMAL = "to_decimal"  # printed by emit: its text depends on the digits needed
-
-FLOAT_MAX = 3.4028234663852886e38
-
-# The widest integer ranges of SQL's integer types; a value outside becomes NULL, where DuckDB would raise.
-INTEGER_TYPES = {
-    "tinyint": (-(2**7), 2**7 - 1),
-    "smallint": (-(2**15), 2**15 - 1),
-    "integer": (-(2**31), 2**31 - 1),
-    "bigint": INT64,
-    "hugeint": (-HUGEINT_LIMIT, HUGEINT_LIMIT),
-    "utinyint": (0, 2**8 - 1),
-    "usmallint": (0, 2**16 - 1),
-    "uinteger": (0, 2**32 - 1),
-    "ubigint": (0, 2**64 - 1),
-}
+# NaN equals NaN in DuckDB, so three NULLIFs make a double finite or NULL without naming it twice.
+FINITE = template(
+    "finite",
+    "NULLIF(NULLIF(NULLIF({0}, CAST('infinity' AS DOUBLE)), CAST('-infinity' AS DOUBLE)), CAST('nan' AS DOUBLE))",
+)
 
 
 def is_wide(expr: Expr) -> bool:
@@ -86,6 +74,29 @@ def narrow(expr: Expr) -> Expr:
     return Expr(TO_BIGINT, INTEGER, (expr,), nullable=expr.nullable, lo=expr.lo, hi=expr.hi)
 
 
+def at_own_width(result: Expr, worked_in: Expr) -> Expr:
+    """An integer result as BIGINT again where it was computed in HUGEINT only for the room."""
+    in_hugeint = is_wide(worked_in) or worked_in.op == TO_HUGEINT
+    return narrow(result) if in_hugeint and not is_wide(result) else result
+
+
+def finite(expr: Expr) -> Expr:
+    """The double, NULL where it is not finite, with its range cut to finite ends."""
+    lo, hi = float_ends(expr)
+    return Expr(FINITE, DOUBLE, (expr,), nullable=True, lo=max(-DBL_MAX, lo), hi=min(DBL_MAX, hi))
+
+
+def finite_where_needed(expr: Expr) -> Expr:
+    """`finite`, where the range does not tell that it always is."""
+    lo, hi = float_ends(expr)
+    return expr if lo >= -DBL_MAX and hi <= DBL_MAX else finite(expr)
+
+
+def need_numbers(call: Call) -> None:
+    for index in range(len(call.args)):
+        call.need_kind(index, Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE)
+
+
 def fit_integer(call: Call, lo: Bound, hi: Bound) -> tuple[Bound, Bound]:
     """The range itself, or a refusal when no integer type of ours holds it."""
     if lo < -HUGEINT_LIMIT or hi > HUGEINT_LIMIT:
@@ -102,12 +113,12 @@ def as_double(expr: Expr) -> Expr:
         case Kind.DOUBLE:
             return expr
         case Kind.NULL:
-            return Expr(TYPED_NULL, DOUBLE, lo=0.0, hi=0.0)
+            return typed_null(DOUBLE)
         case _:
             assert expr.lo is not None and expr.hi is not None
-            return Expr(
-                TO_DOUBLE, DOUBLE, (expr,), nullable=expr.nullable, lo=_float_down(expr.lo), hi=_float_up(expr.hi)
-            )
+            exact = expr.type.kind is Kind.INTEGER
+            lo, hi = _float_down(expr.lo, exact), _float_up(expr.hi, exact)
+            return Expr(TO_DOUBLE, DOUBLE, (expr,), nullable=expr.nullable, lo=lo, hi=hi)
 
 
 def as_decimal(call: Call, expr: Expr, scale: int) -> Expr:
@@ -115,7 +126,7 @@ def as_decimal(call: Call, expr: Expr, scale: int) -> Expr:
     if expr.type == target:
         return expr
     if expr.type.kind is Kind.NULL:
-        return Expr(TYPED_NULL, target, lo=Fraction(0), hi=Fraction(0))
+        return typed_null(target)
     assert expr.lo is not None and expr.hi is not None
     lo, hi = _decimal_range(call, expr.lo, expr.hi, scale)
     if expr.type.kind is Kind.DECIMAL and expr.type.scale > scale:
@@ -137,8 +148,7 @@ def as_type(call: Call, expr: Expr, target: Type) -> Expr:
             day = 86_400_000_000
             return Expr(TO_TIMESTAMP, TIMESTAMP, (expr,), nullable=expr.nullable, lo=expr.lo * day, hi=expr.hi * day)
         case _ if expr.type.kind is Kind.NULL:
-            zero: Bound | None = 0 if target.has_range else None
-            return Expr(TYPED_NULL, target, lo=zero, hi=zero)
+            return typed_null(target)
     raise call.refuse("F-121", f"{call.name} compares or combines {expr.type} with {target}.", hint=CONVERT)
 
 
@@ -177,121 +187,6 @@ def unify(call: Call, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return cast_args
 
 
-def cast(call: Call, expr: Expr, type_name: str, parameters: tuple[int, ...]) -> Expr:
-    """CAST and TRY_CAST: the same here, because a value that does not convert is NULL."""
-    name = type_name.lower()
-    kind = expr.type.kind
-    numeric = expr.type.is_numeric or kind is Kind.NULL
-    if name in INTEGER_TYPES and (numeric or kind is Kind.BOOLEAN):
-        return _to_integer(expr, *INTEGER_TYPES[name])
-    if name in ("double", "float") and numeric:
-        return as_double(expr) if name == "double" else _to_float(expr)
-    if name == "decimal" and numeric:
-        return _to_decimal_cast(call, expr, parameters)
-    if name == "boolean" and kind in (Kind.BOOLEAN, Kind.NULL):
-        return expr if kind is Kind.BOOLEAN else Expr(TYPED_NULL, Type(Kind.BOOLEAN))
-    if name == "varchar":
-        return _to_text(expr)
-    if name == "date" and kind in (Kind.DATE, Kind.TIMESTAMP):
-        return _to_date(expr)
-    if name == "timestamp" and kind in (Kind.DATE, Kind.TIMESTAMP):
-        return as_type(call, expr, TIMESTAMP)
-    raise call.refuse("F-150", f"A cast from {expr.type} to {type_name} is not among those Dither knows.")
-
-
-def _to_integer(expr: Expr, lo: int, hi: int) -> Expr:
-    """Half-way cases round as the engine's own cast does; what does not fit is NULL."""
-    if expr.type.kind is Kind.NULL:
-        return Expr(TYPED_NULL, INTEGER, lo=0, hi=0)
-    if expr.type.kind is Kind.BOOLEAN:
-        return Expr(TO_BIGINT, INTEGER, (expr,), nullable=expr.nullable, lo=0, hi=1)
-    assert expr.lo is not None and expr.hi is not None
-    if expr.type.kind is Kind.INTEGER:
-        fits = lo <= expr.lo and expr.hi <= hi
-        return expr if fits else _within(expr, lo, hi)
-    # First to an integer wide enough for all of it, rounded as the engine rounds; what is outside the type is NULL.
-    edge: Bound = Fraction(HUGEINT_LIMIT) if expr.type.kind is Kind.DECIMAL else float(HUGEINT_LIMIT)
-    inner = expr if -edge <= expr.lo and expr.hi <= edge else _within(expr, -edge, edge)
-    assert inner.lo is not None and inner.hi is not None
-    ends = math.floor(inner.lo), math.ceil(inner.hi)
-    wide = ends[0] < INT64[0] or ends[1] > INT64[1]
-    rounded = Expr(
-        TO_HUGEINT if wide else TO_BIGINT, INTEGER, (inner,), nullable=inner.nullable, lo=ends[0], hi=ends[1]
-    )
-    return rounded if lo <= ends[0] and ends[1] <= hi else _within(rounded, lo, hi)
-
-
-def _within(expr: Expr, lo: Bound, hi: Bound) -> Expr:
-    assert expr.lo is not None and expr.hi is not None
-    ends = tuple(Expr("literal", expr.type, payload=end, nullable=False, lo=end, hi=end) for end in (lo, hi))
-    clipped_lo, clipped_hi = max(expr.lo, lo), min(expr.hi, hi)
-    if clipped_lo > clipped_hi:
-        clipped_lo, clipped_hi = lo, lo
-    result = Expr(WITHIN, expr.type, (expr, *ends), nullable=True, lo=clipped_lo, hi=clipped_hi)
-    return narrow(result) if expr.type.kind is Kind.INTEGER and is_wide(expr) and not is_wide(result) else result
-
-
-def _to_float(expr: Expr) -> Expr:
-    value = as_double(expr)
-    assert value.lo is not None and value.hi is not None
-    if value.lo < -FLOAT_MAX or value.hi > FLOAT_MAX:
-        value = _within(value, -FLOAT_MAX, FLOAT_MAX)
-    assert value.lo is not None and value.hi is not None
-    slack = max(abs(float(value.lo)), abs(float(value.hi))) * 2.0**-23
-    return Expr(
-        TO_FLOAT, DOUBLE, (value,), nullable=value.nullable, lo=float(value.lo) - slack, hi=float(value.hi) + slack
-    )
-
-
-def _to_decimal_cast(call: Call, expr: Expr, parameters: tuple[int, ...]) -> Expr:
-    digits, scale = parameters if len(parameters) == 2 else (parameters[0], 0) if parameters else (18, 3)
-    if not 1 <= digits <= 38 or not 0 <= scale <= digits:
-        raise call.refuse("F-151", f"DECIMAL({digits}, {scale}) is not a decimal type.")
-    if expr.type.kind is Kind.NULL:
-        return as_decimal(call, expr, scale)
-    largest = Fraction(10) ** (digits - scale) - Fraction(1, 10**scale)
-    room = decimal_limit(scale) - 1
-    assert expr.lo is not None and expr.hi is not None
-    if expr.type.kind is Kind.DOUBLE:
-        inner = expr if -room <= expr.lo and expr.hi <= room else _within(expr, up(float(-room)), down(float(room)))
-        assert inner.lo is not None and inner.hi is not None
-        step = Fraction(1, 10**scale)
-        lo, hi = Fraction(float(inner.lo)) - step, Fraction(float(inner.hi)) + step
-        rounded = Expr(TO_DECIMAL, Type(Kind.DECIMAL, scale), (inner,), nullable=inner.nullable, lo=lo, hi=hi)
-    else:
-        ends: tuple[Bound, Bound] = (int(-room), int(room)) if expr.type.kind is Kind.INTEGER else (-room, room)
-        if expr.type.kind is Kind.DECIMAL:
-            edge = min(room, decimal_limit(expr.type.scale) - 1)
-            ends = (-edge, edge)
-        inner = expr if ends[0] <= expr.lo and expr.hi <= ends[1] else _within(expr, *ends)
-        rounded = as_decimal(call, inner, scale)
-    assert rounded.lo is not None and rounded.hi is not None
-    return rounded if -largest <= rounded.lo and rounded.hi <= largest else _within(rounded, -largest, largest)
-
-
-def _to_text(expr: Expr) -> Expr:
-    if expr.type.kind is Kind.TEXT:
-        return expr
-    if expr.type.kind is Kind.NULL:
-        return Expr(TYPED_NULL, TEXT)
-    return Expr(TO_TEXT, TEXT, (expr,), nullable=expr.nullable, length=45)
-
-
-def _to_date(expr: Expr) -> Expr:
-    if expr.type.kind is Kind.DATE:
-        return expr
-    assert expr.lo is not None and expr.hi is not None
-    day = 86_400_000_000
-    return Expr(
-        TO_DATE,
-        Type(Kind.DATE),
-        (expr,),
-        nullable=expr.nullable,
-        lo=math.floor(expr.lo / day),
-        hi=math.floor(expr.hi / day),
-    )
-
-
 def _decimal_range(call: Call, lo: Bound, hi: Bound, scale: int) -> tuple[Fraction, Fraction]:
     exact_lo, exact_hi = Fraction(lo), Fraction(hi)
     if max(abs(exact_lo), abs(exact_hi)) >= decimal_limit(scale):
@@ -303,9 +198,16 @@ def _decimal_range(call: Call, lo: Bound, hi: Bound, scale: int) -> tuple[Fracti
     return exact_lo, exact_hi
 
 
-def _float_down(value: Bound) -> float:
-    return max(-DBL_MAX, down(float(value))) if not isinstance(value, float) else value
+def _float_down(value: Bound, exact: bool) -> float:
+    """The double at or below a value. exact: the engine converts it without a second rounding, as it does integers."""
+    if isinstance(value, float):
+        return value
+    near = float(value)
+    return near if exact and near == value else max(-DBL_MAX, down(near))
 
 
-def _float_up(value: Bound) -> float:
-    return min(DBL_MAX, up(float(value))) if not isinstance(value, float) else value
+def _float_up(value: Bound, exact: bool) -> float:
+    if isinstance(value, float):
+        return value
+    near = float(value)
+    return near if exact and near == value else min(DBL_MAX, up(near))

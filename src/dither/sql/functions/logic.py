@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import replace
+from functools import partial
 
-from dither.sql.expressions import Expr, literal
-from dither.sql.functions.casts import common_type, unify
+from dither.sql.expressions import Expr
+from dither.sql.functions.casts import at_own_width, common_type, unify
+from dither.sql.functions.intervals import microseconds
+from dither.sql.functions.literals import read_as
 from dither.sql.functions.registry import Call, builder, template
 from dither.sql.types import BOOLEAN, Kind
+
+SECTION = "Choices"
+choices = partial(builder, section=SECTION)
 
 COMPARE = {
     "=": template("equal", "({0} = {1})"),
@@ -33,7 +38,7 @@ CASE = "case"  # printed by emit: WHEN/THEN pairs, then ELSE
 
 
 def compare(call: Call, symbol: str) -> Expr:
-    left, right = _comparable(call)
+    left, right = comparable(call)
     nullable = left.nullable or right.nullable
     if symbol in ("is distinct", "is not distinct"):
         return Expr(DISTINCT if symbol == "is distinct" else NOT_DISTINCT, BOOLEAN, (left, right), nullable=False)
@@ -60,13 +65,13 @@ def null_test(call: Call, *, negated: bool) -> Expr:
 
 
 def between(call: Call) -> Expr:
-    args = _comparable(call)
+    args = comparable(call)
     return Expr(BETWEEN, BOOLEAN, args, nullable=any(arg.nullable for arg in args))
 
 
 def membership(call: Call) -> Expr:
     """x IN (a, b, ...)."""
-    args = _comparable(call)
+    args = comparable(call)
     return Expr(IN, BOOLEAN, args, nullable=any(arg.nullable for arg in args))
 
 
@@ -80,70 +85,54 @@ def case(call: Call) -> Expr:
     return replace(values, op=CASE, args=(*pairs, values.args[-1]))
 
 
-@builder("if", "iff")
+@choices("if", "iff", "iif", example="if(age < 18, 'minor', 'adult')")
 def if_(call: Call) -> Expr:
     call.need_count(3)
     return case(call)
 
 
+@choices("coalesce", "nvl", example="coalesce(age, 0)")
 def coalesce(call: Call) -> Expr:
+    call.need_count(1, 100)
     value = _hull(call)
     return replace(value, op=COALESCE, nullable=all(arg.nullable for arg in value.args))
 
 
-@builder("nullif")
+@choices("nullif", example="nullif(age, 0)", null_when="both are equal")
 def nullif(call: Call) -> Expr:
     call.need_count(2)
-    left, right = _comparable(call)
-    return replace(left, op=NULLIF, args=(left, right), payload=None, nullable=True)
+    left, right = comparable(call)
+    if left.type.kind is Kind.NULL or Kind.INTERVAL in {arg.type.kind for arg in call.args}:
+        raise call.refuse("F-122", f"{call.name} has no type here that values are kept in.", hint="Write CAST(...).")
+    result = replace(left, op=NULLIF, args=(left, right), payload=None, nullable=True)
+    return at_own_width(result, left) if left.type.kind is Kind.INTEGER else result
 
 
 def _hull(call: Call) -> Expr:
     """One of the arguments, unknown which: at the common type, with the smallest range that holds them all."""
-    args = unify(call, call.args)
+    if Kind.INTERVAL in {arg.type.kind for arg in call.args}:
+        raise call.refuse("F-138", f"{call.name} does not choose between spans of time.", hint="Choose between dates.")
+    given = comparable(call)
+    args = unify(call, given)
     type = args[0].type
-    holding = [arg for arg, given in zip(args, call.args, strict=True) if given.type.kind is not Kind.NULL]
+    holding = [arg for arg, one in zip(args, given, strict=True) if one.type.kind is not Kind.NULL]
     lo = min(arg.lo for arg in holding if arg.lo is not None) if type.has_range else None
     hi = max(arg.hi for arg in holding if arg.hi is not None) if type.has_range else None
     nullable = any(arg.nullable for arg in args)
     return Expr("hull", type, args, nullable=nullable, lo=lo, hi=hi, length=max(arg.length for arg in args))
 
 
-def _comparable(call: Call) -> tuple[Expr, ...]:
-    """The arguments at one type; a text literal beside dates or timestamps is read as one, as SQL has it."""
+def comparable(call: Call) -> tuple[Expr, ...]:
+    """The arguments at one type; a text literal beside dates or timestamps is read as one, as in DuckDB: as a timestamp
+    beside a timestamp, else as a date. Spans of time are compared by their length."""
     kinds = {arg.type.kind for arg in call.args}
-    if Kind.TEXT in kinds and kinds & {Kind.DATE, Kind.TIMESTAMP}:
-        args = tuple(_as_moment(call, index) for index in range(len(call.args)))
-        return unify(replace(call, args=args), args)
+    if Kind.INTERVAL in kinds:
+        given = [i for i, arg in enumerate(call.args) if arg.type.kind is not Kind.NULL]
+        args = {i: microseconds(call, i) for i in given}
+        call = replace(call, args=tuple(args.get(i, arg) for i, arg in enumerate(call.args)))
+    elif Kind.TEXT in kinds and kinds & {Kind.DATE, Kind.TIMESTAMP}:
+        kind = Kind.TIMESTAMP if Kind.TIMESTAMP in kinds else Kind.DATE
+        call = replace(call, args=tuple(read_as(call, kind, index) for index in range(len(call.args))))
     if common_type(call, call.args).kind is Kind.NULL:
         return call.args
     return unify(call, call.args)
-
-
-def _as_moment(call: Call, index: int) -> Expr:
-    arg = call.args[index]
-    if arg.type.kind is not Kind.TEXT:
-        return arg
-    if not arg.is_literal:
-        raise call.refuse("F-121", f"{call.name} compares text with a date.", arg=index)
-    return moment_literal(call, str(arg.payload), index)
-
-
-def moment_literal(call: Call, text: str, index: int) -> Expr:
-    """DATE or TIMESTAMP from an ISO literal; the year must lie in 1 to 9999."""
-    try:
-        if len(text.strip()) <= 10:
-            return literal(dt.date.fromisoformat(text.strip()))
-        value = dt.datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise call.refuse(
-            "F-132",
-            "This text is not a date or a timestamp.",
-            hint="Write '2024-01-31' or '2024-01-31 12:00:00'.",
-            arg=index,
-        ) from None
-    if value.tzinfo is not None:
-        raise call.refuse(
-            "F-132", "A timestamp with an offset is not supported here.", hint="Write it in UTC.", arg=index
-        )
-    return literal(value)

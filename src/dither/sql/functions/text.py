@@ -1,182 +1,201 @@
-"""Text: patterns, case, parts, joining. Lengths are added up so that no text can grow beyond 1,000,000 characters."""
+"""Text: case, parts, joining, places. Lengths are added up so that no text can grow beyond 1,000,000 characters.
+
+What a text is searched for, replaced by or trimmed of is constant wherever the result's length depends on it.
+"""
 
 from __future__ import annotations
 
-from dither.sql.expressions import Expr
-from dither.sql.functions.registry import LARGEST_TEXT, Call, builder, template
-from dither.sql.types import BOOLEAN, INTEGER, TEXT, Kind
+from functools import partial
 
-LIKE = template("like", "({0} LIKE {1} ESCAPE {2})")
-ILIKE = template("ilike", "({0} ILIKE {1} ESCAPE {2})")
-CONTAINS = template("contains", "contains({0}, {1})")
-STARTS_WITH = template("starts_with", "starts_with({0}, {1})")
-ENDS_WITH = template("ends_with", "suffix({0}, {1})")
-LOWER = template("lower", "lower({0})")
-UPPER = template("upper", "upper({0})")
-LENGTH = template("length", "length({0})")
-SUBSTRING = template("substring", "substring({0}, {1}, {2})")
-TRIM = template("trim", "trim({0})")
-LTRIM = template("ltrim", "ltrim({0})")
-RTRIM = template("rtrim", "rtrim({0})")
+from dither.sql.expressions import Expr, literal
+from dither.sql.functions.ranges import ends_of
+from dither.sql.functions.registry import Call, builder, finish_text, template
+from dither.sql.functions.signature import Row, constant_integer, constant_text, define, integer, text
+from dither.sql.types import BOOLEAN, INTEGER, TEXT, Kind, magnitude
+
+SECTION = "Text"
+texts = partial(builder, section=SECTION)
+
 JOIN = template("concat", "({0} || {1})")
 CONCAT = template("concat_skipping_nulls", "concat({*})")
-EMPTY_ESCAPE = ""
+CONCAT_WS = template("concat_ws", "concat_ws({*})")
+SUBSTRING = template("substring", "substring({0}, {1}, {2})")
+TRIM = {side: template(side, f"{side}({{0}})") for side in ("trim", "ltrim", "rtrim")}
+TRIM_OF = {side: template(f"{side}_of", f"{side}({{0}}, {{1}})") for side in ("trim", "ltrim", "rtrim")}
+LONGEST_TEXT = 2**31
+FARTHEST = 4_000_000_000
+"""Places and lengths up to which SUBSTRING never raises."""
+LAST_CODE = 0x10FFFF
+PLACE = (0, LONGEST_TEXT)
 
 
-@builder("~~")
-def like(call: Call) -> Expr:
-    return _like(call, LIKE)
+def _same(arg: Expr, *_: Expr) -> int:
+    return arg.length
 
 
-@builder("~~*")
-def ilike(call: Call) -> Expr:
-    return _like(call, ILIKE)
+def _counted(duckdb: str) -> str:
+    """A count that is within PLACE whatever is stored: of longer texts it is the largest."""
+    return f"CASE WHEN {duckdb} > {LONGEST_TEXT} THEN CAST({LONGEST_TEXT} AS BIGINT) ELSE {duckdb} END"
 
 
-@builder("!~~")
-def not_like(call: Call) -> Expr:
-    return _negated(_like(call, LIKE))
+def _two_texts(duckdb: str, example: str) -> Row:
+    return Row((text, text), BOOLEAN, duckdb, example, SECTION)
 
 
-@builder("!~~*")
-def not_ilike(call: Call) -> Expr:
-    return _negated(_like(call, ILIKE))
+define("contains", row=_two_texts("contains({0}, {1})", "contains(region, 'th')"))
+define("starts_with", "prefix", "^@", row=_two_texts("starts_with({0}, {1})", "starts_with(region, 'No')"))
+define("ends_with", "suffix", row=_two_texts("suffix({0}, {1})", "ends_with(region, 'th')"))
+
+# A letter in the other case may need more characters, as in full case mappings.
+define("lower", "lcase", row=Row((text,), TEXT, "lower({0})", "lower(region)", SECTION, length=lambda a: 3 * a.length))
+define("upper", "ucase", row=Row((text,), TEXT, "upper({0})", "upper(region)", SECTION, length=lambda a: 3 * a.length))
+define("reverse", row=Row((text,), TEXT, "reverse({0})", "reverse(region)", SECTION, length=_same))
+define(
+    "length", "len", "char_length", "character_length",
+    row=Row((text,), INTEGER, _counted("length({0})"), "length(region)", SECTION, range=lambda arg: PLACE),
+)  # fmt: skip
+define("strlen", row=Row((text,), INTEGER, _counted("strlen({0})"), "strlen(region)", SECTION, range=lambda arg: PLACE))
+define(
+    "bit_length",
+    row=Row((text,), INTEGER, _counted("bit_length({0})"), "bit_length(region)", SECTION, range=lambda arg: PLACE),
+)
+define(
+    "strpos", "position", "instr",
+    row=Row((text, text), INTEGER, _counted("strpos({0}, {1})"), "strpos(region, 'th')", SECTION,
+            range=lambda *args: PLACE),
+)  # fmt: skip
+define(
+    "ascii",
+    row=Row((text,), INTEGER, "CAST(ascii({0}) AS BIGINT)", "ascii(region)", SECTION, range=lambda a: (0, LAST_CODE)),
+)
+define(
+    "unicode", "ord",
+    row=Row((text,), INTEGER, "CAST(unicode({0}) AS BIGINT)", "unicode(region)", SECTION,
+            range=lambda arg: (-1, LAST_CODE)),
+)  # fmt: skip
+define(
+    "strip_accents",
+    row=Row((text,), TEXT, "strip_accents({0})", "strip_accents(region)", SECTION, length=lambda a: 4 * a.length),
+)
+define(
+    "left",
+    row=Row((text, constant_integer(-1_000_000, 1_000_000)), TEXT, "left({0}, {1})", "left(region, 2)", SECTION,
+            length=lambda arg, size: min(arg.length, int(size.lo)) if size.lo >= 0 else arg.length),
+)  # fmt: skip
+define(
+    "right",
+    row=Row((text, constant_integer(-1_000_000, 1_000_000)), TEXT, "right({0}, {1})", "right(region, 2)", SECTION,
+            length=lambda arg, size: min(arg.length, int(size.lo)) if size.lo >= 0 else arg.length),
+)  # fmt: skip
+define(
+    "split_part",
+    row=Row((text, constant_text(100), constant_integer(-1_000_000, 1_000_000)), TEXT, "split_part({0}, {1}, {2})",
+            "split_part(region, ' ', 1)", SECTION, length=_same),
+)  # fmt: skip
+define(
+    "translate",
+    row=Row((text, constant_text(100), constant_text(100)), TEXT, "translate({0}, {1}, {2})",
+            "translate(region, 'abc', 'xyz')", SECTION, length=_same),
+)  # fmt: skip
 
 
-@builder("like_escape")
-def like_escape(call: Call) -> Expr:
-    return _like(call, LIKE)
+def _replaced(arg: Expr, old: Expr, new: Expr) -> int:
+    found, put = len(str(old.payload)), len(str(new.payload))
+    return arg.length if found == 0 or put <= found else -(-arg.length * put // found)
 
 
-@builder("ilike_escape")
-def ilike_escape(call: Call) -> Expr:
-    return _like(call, ILIKE)
+define(
+    "replace",
+    row=Row((text, constant_text(), constant_text(100)), TEXT, "replace({0}, {1}, {2})",
+            "replace(region, 'North', 'N')", SECTION, length=_replaced),
+)  # fmt: skip
 
 
-@builder("contains")
-def contains(call: Call) -> Expr:
-    return _two_texts(call, CONTAINS)
+define(
+    "chr",
+    row=Row(
+        (integer,),
+        TEXT,
+        # Between lie the surrogates, which are no characters.
+        f"CASE WHEN {{0}} BETWEEN 0 AND 55295 OR {{0}} BETWEEN 57344 AND {LAST_CODE} "
+        "THEN chr(CAST({0} AS INTEGER)) END",
+        "chr(age)",
+        SECTION,
+        length=lambda arg: 1,
+        null_when="the argument is the code of no character",
+    ),
+)
 
 
-@builder("starts_with", "prefix", "^@")
-def starts_with(call: Call) -> Expr:
-    return _two_texts(call, STARTS_WITH)
-
-
-@builder("ends_with", "suffix")
-def ends_with(call: Call) -> Expr:
-    return _two_texts(call, ENDS_WITH)
-
-
-@builder("lower", "lcase")
-def lower(call: Call) -> Expr:
-    return _same_length(call, LOWER, growth=3)
-
-
-@builder("upper", "ucase")
-def upper(call: Call) -> Expr:
-    return _same_length(call, UPPER, growth=3)
-
-
-@builder("trim")
+@texts("trim", example="trim(region)")
 def trim(call: Call) -> Expr:
-    return _same_length(call, TRIM)
+    return _trimmed(call, "trim")
 
 
-@builder("ltrim")
+@texts("ltrim", example="ltrim(region)")
 def ltrim(call: Call) -> Expr:
-    return _same_length(call, LTRIM)
+    return _trimmed(call, "ltrim")
 
 
-@builder("rtrim")
+@texts("rtrim", example="rtrim(region, '.')")
 def rtrim(call: Call) -> Expr:
-    return _same_length(call, RTRIM)
+    return _trimmed(call, "rtrim")
 
 
-@builder("length", "len", "char_length", "character_length")
-def length(call: Call) -> Expr:
-    call.need_count(1)
-    arg = call.need_kind(0, Kind.TEXT)
-    return Expr(LENGTH, INTEGER, (arg,), nullable=arg.nullable, lo=0, hi=2**31)
-
-
-@builder("substring", "substr")
+@texts("substring", "substr", example="substring(region, 1, 2)")
 def substring(call: Call) -> Expr:
+    """From a place, counted from 1 (from the end where negative), a number of characters (backwards where negative)."""
     call.need_count(2, 3)
-    text = call.need_kind(0, Kind.TEXT)
-    start = call.need_constant_integer(1, -1_000_000, 1_000_000)
-    size = call.need_constant_integer(2, 0, 1_000_000) if len(call.args) == 3 else 1_000_000
-    bounds = tuple(
-        Expr("literal", INTEGER, payload=value, nullable=False, lo=value, hi=value) for value in (start, size)
-    )
-    return Expr(SUBSTRING, TEXT, (text, *bounds), nullable=text.nullable, length=min(text.length, size))
+    whole = call.need_kind(0, Kind.TEXT)
+    start, size = _place(call, 1), _place(call, 2) if len(call.args) == 3 else literal(LONGEST_TEXT)
+    nullable = any(arg.nullable for arg in (whole, start, size))
+    length = min(whole.length, int(magnitude(*ends_of(size))))
+    return Expr(SUBSTRING, TEXT, (whole, start, size), nullable=nullable, length=length)
 
 
-@builder("||")
+@texts("||", example="region || '!'")
 def join(call: Call) -> Expr:
     call.need_count(2)
     left, right = call.need_kind(0, Kind.TEXT), call.need_kind(1, Kind.TEXT)
-    return _checked(call, Expr(JOIN, TEXT, (left, right), nullable=left.nullable or right.nullable), (left, right))
+    result = Expr(JOIN, TEXT, (left, right), nullable=left.nullable or right.nullable)
+    return finish_text(call, result, left.length + right.length)
 
 
-@builder("concat")
+@texts("concat", example="concat(region, ', ', region)")
 def concat(call: Call) -> Expr:
+    """NULLs are skipped."""
     call.need_count(1, 100)
     args = tuple(call.need_kind(index, Kind.TEXT) for index in range(len(call.args)))
-    return _checked(call, Expr(CONCAT, TEXT, args, nullable=False), args)
+    return finish_text(call, Expr(CONCAT, TEXT, args, nullable=False), sum(arg.length for arg in args))
 
 
-def _like(call: Call, op: str) -> Expr:
-    """The pattern is a constant: it is known, and checked, before anything is charged."""
-    call.need_count(2, 3)
-    text = call.need_kind(0, Kind.TEXT)
-    pattern = call.need_constant_text(1)
-    escape = call.need_constant_text(2) if len(call.args) == 3 else EMPTY_ESCAPE
-    if len(pattern) > 1000:
-        raise call.refuse("F-133", "A pattern may have at most 1,000 characters.", arg=1)
-    if len(escape) > 1 or (escape and _dangling(pattern, escape)):
-        raise call.refuse("F-134", "ESCAPE takes one character, and it must not end the pattern.", arg=1)
-    constants = tuple(
-        Expr("literal", TEXT, payload=value, nullable=False, length=len(value)) for value in (pattern, escape)
-    )
-    return Expr(op, BOOLEAN, (text, *constants), nullable=text.nullable)
+@texts("concat_ws", example="concat_ws(', ', region, region)")
+def concat_ws(call: Call) -> Expr:
+    """NULLs are skipped, with their separators."""
+    call.need_count(2, 100)
+    separator = literal(call.need_constant_text(0))
+    parts = tuple(call.need_kind(index, Kind.TEXT) for index in range(1, len(call.args)))
+    length = sum(arg.length for arg in parts) + separator.length * len(parts)
+    return finish_text(call, Expr(CONCAT_WS, TEXT, (separator, *parts), nullable=False), length)
 
 
-def _dangling(pattern: str, escape: str) -> bool:
-    """Does the pattern end in an escape character that escapes nothing? (The engine would raise.)"""
-    index = 0
-    while index < len(pattern):
-        if pattern[index] == escape:
-            index += 1
-            if index == len(pattern):
-                return True
-        index += 1
-    return False
-
-
-def _negated(expr: Expr) -> Expr:
-    return Expr("not", BOOLEAN, (expr,), nullable=expr.nullable)
-
-
-def _two_texts(call: Call, op: str) -> Expr:
-    call.need_count(2)
-    left, right = call.need_kind(0, Kind.TEXT), call.need_kind(1, Kind.TEXT)
-    return Expr(op, BOOLEAN, (left, right), nullable=left.nullable or right.nullable)
-
-
-def _same_length(call: Call, op: str, growth: int = 1) -> Expr:
-    call.need_count(1)
+def _trimmed(call: Call, side: str) -> Expr:
+    """Of spaces, or of the characters of a constant."""
+    call.need_count(1, 2)
     arg = call.need_kind(0, Kind.TEXT)
-    return _checked(call, Expr(op, TEXT, (arg,), nullable=arg.nullable), (arg,) * growth)
+    if len(call.args) == 1:
+        return Expr(TRIM[side], TEXT, (arg,), nullable=arg.nullable, length=arg.length)
+    characters = literal(call.need_constant_text(1, 100))
+    return Expr(TRIM_OF[side], TEXT, (arg, characters), nullable=arg.nullable, length=arg.length)
 
 
-def _checked(call: Call, expr: Expr, parts: tuple[Expr, ...]) -> Expr:
-    """The text with its greatest length, refused when that could pass the limit."""
-    total = sum(part.length for part in parts)
-    if total > LARGEST_TEXT:
+def _place(call: Call, index: int) -> Expr:
+    arg = call.need_kind(index, Kind.INTEGER)
+    if magnitude(*ends_of(arg)) > FARTHEST:
         raise call.refuse(
-            "F-143",
-            f"{call.name} could build a text of more than {LARGEST_TEXT:,} characters.",
-            hint="Join fewer texts, or take SUBSTRING first.",
+            "F-149",
+            f"{call.name} raises on places beyond {FARTHEST:,}, which the values allowed here can be.",
+            hint="Write a constant, or ask the owner to declare bounds.",
+            arg=index,
         )
-    return Expr(expr.op, TEXT, expr.args, nullable=expr.nullable, length=total)
+    return arg
