@@ -62,6 +62,10 @@ class Engine(Protocol):
     def rows_per_unit(self, table: str, levels: Sequence[int]) -> Secret[npt.NDArray[np.int64]]:
         """For each level t of a public ascending grid: how many units have more than t rows in the table."""
 
+    def values_per_level(self, table: str, column: str, tau: int) -> Secret[npt.NDArray[np.int64]]:
+        """Kept rows by the level of a number's size (`mechanisms.value_bounds`): (2 * LEVELS + 1,) counts, from the
+        largest negative over zero to the largest positive; NULL and NaN in none."""
+
     def store_kept(self, table: str, tau: int) -> None:
         """Keep the rows that count (at most tau a unit) where only the owner can read them, for faster questions."""
 

@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable, column_type
-from dither.engines import emit, relations, sources, stored
+from dither.engines import emit, levels, relations, sources, stored
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.private_folder import private_folder
 from dither.errors import EngineError, EngineMismatch, EngineUnavailable, GuaranteeError, InvalidParameter
+from dither.mechanisms.value_bounds import LEVELS
 from dither.plan import nodes
 from dither.secret import Secret
 from dither.sql.embedded import Columns
@@ -115,6 +116,19 @@ class DuckDBEngine:
             raise EngineError(FAILED) from None
         assert row is not None
         return Secret(np.array(row, dtype=np.int64))
+
+    def values_per_level(self, table: str, column: str, tau: int) -> Secret[npt.NDArray[np.int64]]:
+        scan, _ = self._whole_scan(table, tau)
+        found = next(entry for entry in scan.columns if fold(entry.name) == column)
+        rows = relations.kept_relation_sql(scan, self._emission(), frozenset({found.id}))
+        text = levels.levels_sql(rows, found.id)
+        try:
+            read = self._cursor().execute(text).fetchnumpy()
+        except duckdb.Error:
+            raise EngineError(FAILED) from None
+        counts = np.zeros(2 * LEVELS + 1, dtype=np.int64)
+        counts[_integers(read["level"]) + LEVELS] = _integers(read["n"])
+        return Secret(counts)
 
     def store_kept(self, table: str, tau: int) -> None:
         if self._kept_path is None:

@@ -26,7 +26,7 @@ from dither.ledger.amounts import price_from_json, price_json
 from dither.ledger.chain import Json, receipt_digest
 from dither.ledger.effects import levels_of
 from dither.ledger.export import Exports
-from dither.ledger.journal import EntryRow, Journal, Page, rows_of_entry
+from dither.ledger.journal import EntryRow, Journal, Page, latest_standings, rows_of_entry
 from dither.ledger.limits import allowance_of, check_analysts, daily_of, exceeded, fits, terms_of_analyst
 from dither.ledger.model import (
     Clock,
@@ -111,6 +111,15 @@ class Ledger(OwnerCommands, OutsideSpends, Reports, Exports):
                 before=before,
             )
         return _reservation(row, "reserved")
+
+    def check_room(self, analyst: str, price: Price) -> None:
+        """Raise what `reserve` would raise at this price; writes nothing. For questions that reserve in steps."""
+        who = self._analyst(analyst)
+        with self._journal.reading() as connection:
+            day = self._journal.today(connection)
+            before = latest_standings(connection, *levels_of("reserved", {}, analyst=who.name, day=day))
+        self._check_frozen(before[DATASET], before.get(analyst_level(who.name)))
+        self._admit(who, before, day, price)
 
     def begin_reading(self, reservation: Reservation) -> None:
         """Say that data is about to be read: from here on this reservation cannot be voided."""

@@ -15,7 +15,15 @@ from dither.plan import nodes
 from dither.plan.price import ChoiceLaw, PricedPlan, PricedVector, RunningLaw
 from dither.sql.expressions import Expr
 
-__all__ = ["Explanation", "VectorPlan", "describe_expression", "describe_vector", "explain_plan"]
+__all__ = [
+    "Explanation",
+    "VectorPlan",
+    "describe_expression",
+    "describe_vector",
+    "explain_choices",
+    "explain_plan",
+    "price_text",
+]
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,14 @@ def explain_plan(
     return Explanation(
         plan.text, tuple(vectors), cost, catalog.unit_name, kept, tuple(notes), remaining, _left(cost, remaining)
     )
+
+
+def explain_choices(
+    plan: nodes.Plan, sentences: Sequence[str], cost: Price, catalog: Catalog, remaining: Remaining | None
+) -> Explanation:
+    """A question that rests on what must be chosen first: what that is, and the price of everything."""
+    notes = (*sentences, *plan.notes)
+    return Explanation(plan.text, (), cost, catalog.unit_name, (), notes, remaining, _left(cost, remaining))
 
 
 def price_text(price: Price) -> str:

@@ -282,7 +282,7 @@ class _Grouped:
             for key in keys:
                 present = Expr(logic.IS_NOT_NULL, BOOLEAN, (key.expr,), nullable=False)
                 relation = separable.filter_rows(relation, present)
-        vectors, recipes = compile_aggregates(self.aggregates, relation)
+        vectors, recipes = compile_aggregates(self.aggregates, relation, self.lowering.choices)
         if self.totals and domain is not None:
             vectors, recipes = along(self.totals, vectors, recipes)
         by_id = {recipe.id: recipe for recipe in recipes}

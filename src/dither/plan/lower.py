@@ -16,6 +16,7 @@ from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Ta
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
 from dither.plan import finish, grouped, nodes, phases, rows, running, separable
+from dither.plan.choices import Choices
 from dither.plan.fingerprint import measure_digest
 from dither.plan.keys import KeyLists
 from dither.plan.recipes import along
@@ -49,8 +50,8 @@ class Lowering:
     """Folded table name -> what the engine says of it."""
     facts: PublicFacts
     key_lists: KeyLists
-    tau_of: Mapping[str, int]
-    """Folded table name -> rows kept per unit, for protected tables where it is known."""
+    choices: Choices
+    """Rows kept per unit, and bounds that the catalog does not declare."""
     now: dt.datetime
     ids: Ids = field(default_factory=Ids)
     measures: list[nodes.Measure] = field(default_factory=list)
@@ -276,7 +277,7 @@ class Lowering:
         if table.is_public:
             return separable.public_scan(table, schema, self.ids)
         unique = self._unit_is_unique(table)
-        tau = 1 if unique else self.tau_of.get(key)
+        tau = 1 if unique else self.choices.rows_kept(key)
         if tau is None:
             raise tree.refuse(
                 "B-110",

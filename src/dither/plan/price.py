@@ -43,6 +43,7 @@ __all__ = [
     "RunningLaw",
     "distance_of",
     "price_plan",
+    "root_down",
 ]
 
 
@@ -280,7 +281,7 @@ def _running(vector: nodes.Vector, distance: int, measure: nodes.Measure, terms:
 def _noisy(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) -> PricedVector:
     """Laplace for an offer in epsilon; for one in rho, whichever of Laplace and Gaussian is expected to err less."""
     if vector.kind == "histogram":
-        epsilon = share if offer.epsilon is not None else _root_down(8 * share)
+        epsilon = share if offer.epsilon is not None else root_down(8 * share)
         return PricedVector(vector, distance, ChoiceLaw(epsilon), ExponentialEvent(epsilon))
     if offer.epsilon is not None:
         scale = distance / share
@@ -293,7 +294,7 @@ def _noisy(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) -
     return PricedVector(vector, distance, DiscreteGaussian(variance), GaussianEvent(variance, distance * distance))
 
 
-def _root_down(value: Fraction) -> Fraction:
+def root_down(value: Fraction) -> Fraction:
     """A rational just below the square root: an epsilon whose epsilon² / 8 stays within a rho."""
     scale = 10**12
     return Fraction(math.isqrt(int(value * scale * scale)), scale)

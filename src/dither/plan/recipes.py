@@ -14,6 +14,7 @@ from typing import Literal
 
 from dither.errors import QueryRefused, Span
 from dither.plan import nodes
+from dither.plan.choices import Choices, with_bounds
 from dither.plan.separable import Relation
 from dither.sql.bind import display_name
 from dither.sql.expressions import Expr, literal
@@ -139,10 +140,10 @@ def _to_step(expr: Expr, value: int | float | Fraction, step: Fraction, center: 
 
 
 def compile_aggregates(
-    aggregates: list[Aggregate], relation: Relation
+    aggregates: list[Aggregate], relation: Relation, choices: Choices
 ) -> tuple[tuple[nodes.Vector, ...], list[Recipe]]:
     """The vectors of one measure and a recipe for each aggregate, in order."""
-    compiler = _Compiler(relation)
+    compiler = _Compiler(relation, choices)
     # Means first: a SUM beside an AVG of the same expression is derived from its two vectors.
     order = sorted(range(len(aggregates)), key=lambda i: _RANK.get(aggregates[i].function, 1))
     recipes = {i: compiler.compile(f"a{i}", aggregates[i]) for i in order}
@@ -159,8 +160,9 @@ COVARIANCES = ("covar_pop", "covar_samp", "corr")
 
 
 class _Compiler:
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, choices: Choices) -> None:
         self.relation = relation
+        self.choices = choices
         self.vectors: list[nodes.Vector] = []
 
     def compile(self, id: str, aggregate: Aggregate) -> Recipe:
@@ -318,6 +320,10 @@ class _Compiler:
             raise aggregate.refuse("F-120", f"{name} needs numbers; found {expr.type}.")
         assert expr.lo is not None and expr.hi is not None
         if magnitude(expr.lo, expr.hi) > LARGEST_BOUND[expr.type.kind]:
+            place = self.relation.sources.get(str(expr.args[0].payload)) if expr.op == "read" else None
+            chosen = None if place is None else self.choices.bounds_of(place)
+            if chosen is not None:
+                return with_bounds(expr, chosen)
             column = next((str(e.payload[0].name) for e in _reads(expr)), None)  # type: ignore[index,union-attr]
             named = f" on `{column}`" if column else ""
             example = f"{name}(LEAST(GREATEST({column or 'x'}, 0), 500))"

@@ -6,7 +6,6 @@ Flow: `dither.open`. Checks the catalog against the engine's schema before anyth
 from __future__ import annotations
 
 import datetime as dt
-import json
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,10 +16,11 @@ from dither.catalog.check import check, ready
 from dither.catalog.load import load, resolve_ledger, resolve_source
 from dither.catalog.model import Catalog, fold
 from dither.engines.duckdb import DuckDBEngine, open_engine, schema_at
-from dither.errors import CatalogError, EngineMismatch, InvalidParameter
+from dither.errors import EngineMismatch, InvalidParameter
 from dither.exact import Number
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy
+from dither.session.remembered import recall
 from dither.session.same_source import ledgers_beside
 from dither.session.session import Session
 
@@ -100,7 +100,8 @@ def open_catalog(
     except BaseException:
         engine.close()
         raise
-    taus = {**tuned_taus(catalog, where), **_declared_taus(catalog)}
+    chosen = recall(catalog, where)
+    taus = {**chosen.taus, **_declared_taus(catalog)}
     return Session(
         catalog,
         engine,
@@ -109,6 +110,7 @@ def open_catalog(
         entropy=entropy,
         clock=clock,
         taus=taus,
+        bounds=chosen.bounds,
         ledger_location=where,
         other_ledgers=ledgers_beside(book, source=location, where=where),
     )
@@ -124,29 +126,6 @@ def open_rehearsal(catalog: Catalog, *, analyst: str | None = None) -> Session:
     )
     taus = {key: table.max_rows_per_unit or 5 for key, table in catalog.tables.items() if not table.is_public}
     return Session(catalog, engine, book, analyst=analyst or "owner", taus=taus, invented=True)
-
-
-def tuned_path(where: str) -> Path | None:
-    """Where tuned caps are kept: beside a ledger file; nowhere for one in memory or in a server."""
-    return None if not where or "://" in where else Path(where).with_suffix(".tuned.json")
-
-
-def tuned_taus(catalog: Catalog, where: str) -> dict[str, int]:
-    """Rows kept per unit as `dither tune` chose them: released, but only for the promise they were made under."""
-    path = tuned_path(where)
-    if path is None or not path.exists():
-        return {}
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        if stored["promise"] != catalog.promise_digest():
-            return {}
-        return {
-            str(table): int(entry["max_rows"]) for table, entry in stored["tables"].items() if table in catalog.tables
-        }
-    except (OSError, ValueError, KeyError, TypeError):
-        raise CatalogError(
-            "The file of tuned tables cannot be read.", file=str(path), hint="Run `dither tune` again."
-        ) from None
 
 
 def _warned(session: Session) -> Session:

@@ -28,7 +28,8 @@ from dither.ledger.model import NewVector, Reservation, ReservationRequest
 from dither.ledger.model import Receipt as SignedReceipt
 from dither.noise import Entropy, system_entropy
 from dither.plan import nodes
-from dither.plan.explain import Explanation, explain_plan
+from dither.plan.choices import Choices
+from dither.plan.explain import Explanation, explain_choices, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
 from dither.plan.phases import bind_measure, blank, empty_array
@@ -36,6 +37,7 @@ from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
+from dither.session.decide import decide, foresee
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
 from dither.session.stages import Stage, bound, parts_of, prepare
@@ -67,6 +69,7 @@ class Session:
         entropy: Entropy | None = None,
         clock: Clock | None = None,
         taus: Mapping[str, int] | None = None,
+        bounds: Mapping[tuple[str, str], tuple[float, float]] | None = None,
         ledger_location: str = "",
         other_ledgers: Sequence[OtherLedger] = (),
         invented: bool = False,
@@ -83,7 +86,10 @@ class Session:
         self.facts = Facts(catalog, engine)
         self.taus = dict(taus or {})
         """Folded table name -> rows kept per unit, for tables where it is declared or tuned."""
-        self._entropy = entropy
+        self.bounds = dict(bounds or {})
+        """(folded table, column) -> bounds chosen privately for a column that declares none."""
+        self.entropy = entropy
+        """Where noise comes from; None: the system."""
         self._clock = clock or (lambda: dt.datetime.now(dt.UTC))
 
     # The life of a query -----------------------------------------------------------------------------------------
@@ -94,8 +100,9 @@ class Session:
         """Answer one SELECT for at most the offered price.
         epsilon: nats, buys pure events only; or rho: zCDP.  request: an idempotency key of the caller's choosing.
         Raises QueryRefused, PolicyRefused, BudgetExceeded, EngineError, LedgerError; a refusal costs nothing."""
-        plan = self.plan(question)
-        priced = self.price_of(plan, self._offer(epsilon, rho))
+        offer = self._offer(epsilon, rho)
+        plan, offer, chosen = decide(self, question, offer)
+        priced = self.price_of(plan, offer)
         self.rehearse(priced)
         epoch = self.ledger.current_release
         fingerprint = plan_fingerprint(plan, self.catalog)
@@ -114,15 +121,20 @@ class Session:
                 self._give_up(stages[number + 1 :])
                 raise
             stage.result = rows_of(finished) if stage.name else []
-        cost = _total(stages)
+        cost = _total(stages) + chosen.price
         needs = [(n, s.priced.measures[n.measure].measure) for s in stages for n in s.needs]
         receipt = receipts.make(self, priced.plan, fingerprint, epoch, needs, cost, signed)
-        return Answer(plan, finished, tuple(tables), cost, receipt, plan.notes, self.invented, self.catalog.unit_name)
+        notes = (*chosen.notes, *plan.notes)
+        return Answer(plan, finished, tuple(tables), cost, receipt, notes, self.invented, self.catalog.unit_name)
 
     def explain(self, question: str, *, epsilon: Number | None = None, rho: Number | None = None) -> Explanation:
         """What `ask` would do and cost. Free; reads no protected row."""
-        plan = self.plan(question)
-        priced = self.price_of(plan, self._offer(epsilon, rho))
+        offer = self._offer(epsilon, rho)
+        plan, foreseen = foresee(self, question, offer)
+        if foreseen is not None:
+            left = self.ledger.remaining(self.own_level)
+            return explain_choices(plan, foreseen.sentences(self.catalog), foreseen.price, self.catalog, left)
+        priced = self.price_of(plan, offer)
         self.rehearse(priced)
         stages: list[Stage] = []
         for name, part in parts_of(priced):
@@ -134,12 +146,14 @@ class Session:
             self.ledger.remaining(self.own_level),
         )
 
-    def plan(self, question: str) -> nodes.Plan:
-        """Parse, bind and lower a question. Reads the catalog and public tables only."""
+    def plan(self, question: str, choices: Choices | None = None) -> nodes.Plan:
+        """Parse, bind and lower a question. Reads the catalog and public tables only.
+        choices: notes what would have to be chosen first; without it, that is refused."""
         self.facts.refresh()
         now = self._clock().astimezone(dt.UTC).replace(tzinfo=None, microsecond=0)
+        choices = choices or Choices(self.taus, bounds=self.bounds)
         lowering = Lowering(
-            self.catalog, self.facts.schemas, self.facts.for_lowering(), self.facts.key_lists(), self.taus, now
+            self.catalog, self.facts.schemas, self.facts.for_lowering(), self.facts.key_lists(), choices, now
         )
         return lowering.question(question)
 
@@ -283,7 +297,7 @@ class Session:
 
     def _add_noise(self, priced: PricedPlan, wanted: Sequence[Need], measured: Secret[list[MeasuredTable]]) -> Fresh:
         """Every wanted vector over all its groups, with noise of its law; private groups cut at their threshold."""
-        entropy = self._entropy
+        entropy = self.entropy
         if entropy is None:
             system = system_entropy()
             system.refresh()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dither.accounting import Budget, ComposedEvent, Event, Spent
 from dither.catalog.model import Catalog
 from dither.exact import decimal_text
-from dither.session.open import tuned_taus
+from dither.session.remembered import recall
 
 if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
@@ -81,7 +81,7 @@ def gather(catalog: Catalog, ledger: Ledger | None, *, where: str = "") -> Facts
     terms = catalog.budget
     declared = Budget.create(epsilon=terms.epsilon, delta=terms.delta, rho=terms.rho)
     taus = {key: t.max_rows_per_unit for key, t in catalog.tables.items() if t.max_rows_per_unit is not None}
-    taus = {**tuned_taus(catalog, where), **taus}
+    taus = {**recall(catalog, where).taus, **taus}
     if ledger is None:
         askers = tuple(_asker(catalog, name, None) for name in catalog.analysts)
         return Facts(catalog, declared, declared, False, Spent(), None, 0, 0, 0, {}, askers, (), True, None, taus)

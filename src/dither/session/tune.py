@@ -7,29 +7,25 @@ Proof of the choice: docs/proofs/mechanisms/max-rows.md
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dither.accounting import Price, price
+from dither.accounting import Event, Price
 from dither.catalog.model import RowUnit, fold
-from dither.errors import CatalogError, EngineError, InvalidParameter
+from dither.errors import CatalogError, InvalidParameter
 from dither.exact import Number, positive
-from dither.ledger.model import ReservationRequest
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
+from dither.plan.choices import LARGEST_CHOICE
 from dither.secret import Secret, open_secret
+from dither.session.paid import Counts, paid_choice
+from dither.session.remembered import remember_rows
 
 if TYPE_CHECKING:
     from dither.session.session import Session
 
-__all__ = ["LARGEST_CHOICE", "Tuned", "tune"]
-
-LARGEST_CHOICE = 10_000
-"""Rows per unit that a private choice looks up to."""
+__all__ = ["Tuned", "choose_rows", "row_events", "tune"]
 
 
 @dataclass(frozen=True)
@@ -72,82 +68,53 @@ def tune(session: Session, table: str, *, epsilon: Number | None, for_epsilon: N
             f"`{entry.name}` declares no max_rows_per_unit, and choosing it costs budget.",
             hint=f"Offer a price: dither tune {entry.name} --epsilon 0.3; or declare max_rows_per_unit.",
         )
-    chosen = _choose(session, key, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
-    session.taus[key] = chosen.max_rows
-    _remember(session, key, chosen)
+    chosen = choose_rows(session, key, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
     session.engine.store_kept(key, chosen.max_rows)
     return Tuned(entry.name, chosen.max_rows, True, chosen.share_kept, chosen.price)
 
 
-def _choose(session: Session, key: str, *, epsilon: Number, for_epsilon: Number, groups: int) -> TunedCap:
-    """Reserve, read, choose, answer."""
+def choose_rows(session: Session, key: str, *, epsilon: Number, for_epsilon: Number, groups: int) -> TunedCap:
+    """Choose how many rows of one unit count in a table, privately, and remember it."""
     levels = row_levels(LARGEST_CHOICE)
-    # The price and events do not depend on the data: take them from a choice over nobody.
-    price_offered, later = positive(epsilon, "epsilon"), positive(for_epsilon, "for_epsilon")
-    neighbours = session.catalog.neighbours
+
+    def choose(counts: Counts) -> TunedCap:
+        return choose_max_rows(
+            counts,
+            levels,
+            epsilon=epsilon,
+            epsilon_query=for_epsilon,
+            groups=groups,
+            neighbours=session.catalog.neighbours,
+            entropy=session.entropy,
+        )
+
+    chosen = paid_choice(
+        session,
+        f"dither tune {key}",
+        (key, levels, positive(epsilon, "epsilon"), positive(for_epsilon, "for_epsilon"), groups),
+        row_events(session, epsilon, for_epsilon, groups),
+        lambda: _per_level(session.engine.rows_per_unit(key, [0, *levels])),
+        choose,
+    )
+    remember_rows(session, key, chosen.max_rows, chosen.share_kept)
+    return chosen
+
+
+def row_events(session: Session, epsilon: Number, for_epsilon: Number, groups: int) -> tuple[Event, ...]:
+    """What the choice costs. It does not depend on the data: taken from a choice over nobody."""
+    levels = row_levels(LARGEST_CHOICE)
     blank = choose_max_rows(
         np.zeros(len(levels) + 1, dtype=np.int64),
         levels,
-        epsilon=price_offered,
-        epsilon_query=later,
+        epsilon=epsilon,
+        epsilon_query=for_epsilon,
         groups=groups,
-        neighbours=neighbours,
+        neighbours=session.catalog.neighbours,
     )
-    cost = Price()
-    for event in blank.events:
-        cost = cost + price(event)
-    facts = repr((key, levels, price_offered, later, groups))
-    reservation = session.ledger.reserve(
-        ReservationRequest(
-            analyst=session.analyst,
-            text=f"dither tune {key}",
-            fingerprint=hashlib.sha256(facts.encode()).hexdigest(),
-            price=cost,
-            events=blank.events,
-            vectors=(),
-            release=session.ledger.current_release,
-        )
-    )
-    session.ledger.begin_reading(reservation)
-    try:
-        above = session.engine.rows_per_unit(key, [0, *levels])
-    except EngineError:
-        session.ledger.fail(reservation)
-        raise
-    chosen = choose_max_rows(
-        _per_level(above),
-        levels,
-        epsilon=price_offered,
-        epsilon_query=later,
-        groups=groups,
-        neighbours=neighbours,
-        entropy=session._entropy,
-    )
-    session.ledger.answer(reservation, [])
-    return chosen
+    return blank.events
 
 
 def _per_level(above: Secret[np.typing.NDArray[np.int64]]) -> Secret[np.typing.NDArray[np.int64]]:
     """Units in (level[i-1], level[i]], and last those above all levels, from units above each level (0 first)."""
     counts = open_secret(above)
     return Secret(np.append(counts[:-1] - counts[1:], counts[-1:]))
-
-
-def _remember(session: Session, key: str, chosen: TunedCap) -> None:
-    """Keep the choice beside the ledger. It is a released number: no more secret than an answer."""
-    from dither.session.open import tuned_path
-
-    path = tuned_path(session.ledger_location)
-    if path is None:
-        return
-    stored = {"promise": session.catalog.promise_digest(), "tables": {}}
-    if path.exists():
-        old = json.loads(path.read_text(encoding="utf-8"))
-        if old.get("promise") == stored["promise"]:
-            stored = old
-    tables = stored["tables"]
-    assert isinstance(tables, dict)
-    tables[key] = {"max_rows": chosen.max_rows, "share_kept": chosen.share_kept}
-    fresh = path.with_suffix(f".{os.getpid()}.new")
-    fresh.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)

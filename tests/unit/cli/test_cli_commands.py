@@ -101,7 +101,7 @@ def test_stopping_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def test_an_analyst_is_not_told_what_the_owner_could_change(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    question = "SELECT SUM(income) FROM care"
+    question = "SELECT SUM(income * 2) FROM care"
     assert main(["explain", question, "-e", "1", "--as", "research"]) == 2
     told = capsys.readouterr().err
     assert "^" in told and "Declare" not in told

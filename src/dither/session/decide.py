@@ -1,0 +1,168 @@
+"""Decide what a question rests on and nobody declared: rows kept per unit, bounds of columns. Out of its own offer.
+
+Flow: `Session.ask` comes here first; `explain` only foresees it. A tenth of the offer chooses rows kept per unit; a
+quarter of one vector's share chooses each column's bounds; the rest is the question's. What was chosen is released and
+remembered: later questions use it for nothing. Before the first choice is paid for, the whole question has been planned
+and rehearsed with stand-ins, and the ledger has room for all of it.
+Proofs: docs/proofs/mechanisms/max-rows.md, docs/proofs/mechanisms/value-bounds.md
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dither.accounting import Price, PureEvent, price
+from dither.catalog.model import Catalog, RowUnit
+from dither.errors import QueryRefused
+from dither.mechanisms.value_bounds import ChosenBounds, bounds_event, choose_bounds
+from dither.plan import nodes
+from dither.plan.choices import Choices
+from dither.plan.price import Offer, PricedPlan, root_down
+from dither.session.paid import paid_choice, price_of_events
+from dither.session.remembered import remember_bounds
+from dither.session.tune import choose_rows, row_events
+
+if TYPE_CHECKING:
+    from dither.session.session import Session
+
+__all__ = ["Decided", "Foreseen", "decide", "foresee"]
+
+ROWS_SHARE = Fraction(1, 10)
+"""Of the offer, for rows kept per unit in all tables together."""
+BOUNDS_SHARE = Fraction(1, 4)
+"""Of one vector's share, for each column."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What was chosen for a question, in words, and what that cost."""
+
+    notes: tuple[str, ...] = ()
+    price: Price = field(default_factory=Price)
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """A question planned with stand-ins for what must be chosen first."""
+
+    plan: nodes.Plan
+    choices: Choices
+    offer: Offer
+    """What is left for the question itself."""
+    rows_epsilon: Fraction
+    """For each table."""
+    bounds_epsilon: Fraction
+    """For each column."""
+    later: Fraction
+    """The epsilon of one vector of the question, or what a rho of it is like."""
+    groups: int
+    price: Price
+    """Of everything: the choices and the question."""
+
+    def sentences(self, catalog: Catalog) -> tuple[str, ...]:
+        rows = [
+            f"How many rows of {catalog.tables[t].name} one {catalog.unit_name} keeps is not known: epsilon "
+            f"{float(self.rows_epsilon):.4g} of the offer chooses it first, privately and once."
+            for t in self.choices.tables
+        ]
+        columns = [
+            f"Bounds of {catalog.tables[t].name}.{c} are not declared: epsilon {float(self.bounds_epsilon):.4g} of the "
+            "offer chooses them first, privately and once."
+            for t, c in self.choices.columns
+        ]
+        return (*rows, *columns, "How accurate the answer will be depends on what is chosen.")
+
+
+def foresee(session: Session, question: str, offer: Offer) -> tuple[nodes.Plan, Foreseen | None]:
+    """The plan; and where it rests on stand-ins, what must be chosen first. Reads nothing, charges nothing."""
+    protected = frozenset(key for key, table in session.catalog.tables.items() if not table.is_public)
+    choices = Choices(session.taus, protected, session.bounds, open=True)
+    plan = session.plan(question, choices)
+    if not choices.pending:
+        return plan, None
+    for_rows = offer.total * ROWS_SHARE if choices.tables else Fraction(0)
+    vectors = max(1, _count_vectors(session.price_of(plan, offer)))
+    share = (offer.total - for_rows) / vectors
+    for_bounds = share * BOUNDS_SHARE * len(choices.columns)
+    left = offer.total - for_rows - for_bounds
+    rest = replace(offer, epsilon=left) if offer.epsilon is not None else replace(offer, rho=left)
+    priced = session.price_of(plan, rest)
+    session.rehearse(priced)
+    rows_epsilon = _epsilon(offer, for_rows / max(1, len(choices.tables)))
+    bounds_epsilon = _epsilon(offer, share * BOUNDS_SHARE)
+    later = left / vectors if offer.epsilon is not None else Fraction(2 * math.sqrt(float(left / vectors)))
+    groups = max((m.measure.domain.size for m in priced.measures if m.measure.domain is not None), default=1)
+    chosen = Price()
+    for _ in choices.tables:
+        chosen = chosen + price_of_events(row_events(session, rows_epsilon, later, groups))
+    for _ in choices.columns:
+        # The rho of Laplace noise follows the rows per unit, which are not known yet; it is never above this.
+        chosen = chosen + price_of_events([PureEvent(bounds_epsilon)])
+    everything = chosen + priced.price
+    return plan, Foreseen(plan, choices, rest, rows_epsilon, bounds_epsilon, later, groups, everything)
+
+
+def decide(session: Session, question: str, offer: Offer) -> tuple[nodes.Plan, Offer, Decided]:
+    """The plan with everything known, what is left of the offer, and what was chosen."""
+    plan, foreseen = foresee(session, question, offer)
+    if foreseen is None:
+        return plan, offer, Decided()
+    session.ledger.check_room(session.analyst, foreseen.price)
+    notes, paid = [], Price()
+    for table in foreseen.choices.tables:
+        cap = choose_rows(
+            session, table, epsilon=foreseen.rows_epsilon, for_epsilon=foreseen.later, groups=foreseen.groups
+        )
+        paid = paid + cap.price
+        name = session.catalog.tables[table].name
+        notes.append(f"Chosen privately for this question: at most {cap.max_rows} rows of {name} per unit.")
+    for table, column in foreseen.choices.columns:
+        chosen = _choose_bounds(session, foreseen, table, column)
+        paid = paid + price(chosen.event)
+        name = f"{session.catalog.tables[table].name}.{column}"
+        notes.append(f"Chosen privately for this question: {name} is kept within [{chosen.lo:g}, {chosen.hi:g}].")
+    plan = session.plan(question)
+    return plan, foreseen.offer, Decided(tuple(notes), paid)
+
+
+def _choose_bounds(session: Session, foreseen: Foreseen, table: str, column: str) -> ChosenBounds:
+    tau = 1 if isinstance(session.catalog.tables[table].unit, RowUnit) else session.taus[table]
+    chosen = paid_choice(
+        session,
+        f"dither bounds {table}.{column}",
+        ("bounds", table, column, tau, foreseen.bounds_epsilon, foreseen.later, foreseen.groups),
+        [bounds_event(foreseen.bounds_epsilon, max_rows=tau, neighbours=session.catalog.neighbours)],
+        lambda: session.engine.values_per_level(table, column, tau),
+        lambda counts: choose_bounds(
+            counts,
+            epsilon=foreseen.bounds_epsilon,
+            epsilon_query=foreseen.later,
+            max_rows=tau,
+            groups=foreseen.groups,
+            neighbours=session.catalog.neighbours,
+            entropy=session.entropy,
+        ),
+    )
+    if chosen.lo == chosen.hi:
+        # Bounds around nothing would give a sum that looks sure and is wrong.
+        name = f"{session.catalog.tables[table].name}.{column}"
+        raise QueryRefused(
+            f"Too few rows of {name} could be seen at epsilon {float(foreseen.bounds_epsilon):.3g} to choose bounds.",
+            code="B-120",
+            hint="What was spent on looking stays spent. Offer more, or ask the owner to declare bounds.",
+            owner_hint="What was spent on looking stays spent. Declare `bounds` for the column, or offer more.",
+        )
+    remember_bounds(session, table, column, (chosen.lo, chosen.hi))
+    return chosen
+
+
+def _epsilon(offer: Offer, share: Fraction) -> Fraction:
+    """The epsilon that a share of the offer buys for a choice; under zCDP, epsilon-DP costs epsilon² / 2."""
+    return share if offer.epsilon is not None else root_down(2 * share)
+
+
+def _count_vectors(priced: PricedPlan) -> int:
+    return sum(len(measure.vectors) for part in [*priced.phases, priced] for measure in part.measures)

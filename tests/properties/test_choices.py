@@ -1,0 +1,171 @@
+"""Rows per unit and bounds that nobody declared: chosen privately out of the question's own offer, once."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dither
+from dither.errors import BudgetExceeded, QueryRefused
+from dither.mechanisms.value_bounds import LEVELS, level
+from dither.noise import insecure_seeded
+from dither.secret import open_secret
+from dither.session.session import Session
+from support.worlds import World, catalog_text
+
+TAU = 2
+NASTY = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 5e-324, 1.7e308, -1e-3, 42.5]
+
+
+def nasty_world() -> World:
+    sections = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\ncolumns = { x = { type = "double" } }'
+    return World(catalog_text(sections), {"t": "uid BIGINT, x DOUBLE"})
+
+
+def counts_of(world: World, rows: list[tuple[Any, ...]]) -> np.ndarray:  # type: ignore[type-arg]
+    world.load("t", rows)
+    return open_secret(world.engine.values_per_level("t", "x", TAU))
+
+
+def test_every_number_is_in_one_level_and_null_and_nan_in_none() -> None:
+    world = nasty_world()
+    for value in NASTY:
+        counts = counts_of(world, [(1, value)])
+        places = np.flatnonzero(counts)
+        if value is None or math.isnan(value):
+            assert len(places) == 0
+            continue
+        assert counts.sum() == 1
+        place = int(places[0]) - LEVELS
+        assert np.sign(place) == np.sign(value)
+        if 1e-4 < abs(value) < 1e18:
+            # Rounded to three digits when shown; the engine's own end is within a thousandth of it.
+            assert level(abs(place) - 1) * 0.99 < abs(value) <= level(abs(place)) * 1.01
+    world.close()
+
+
+def test_taking_a_unit_out_moves_the_counts_by_at_most_its_kept_rows() -> None:
+    world = nasty_world()
+    generator = np.random.default_rng(4)
+    reached = 0
+    for _ in range(20):
+        rows = [
+            (int(u), NASTY[i]) for u, i in zip(generator.integers(1, 5, 12), generator.integers(0, 12, 12), strict=True)
+        ]
+        whole = counts_of(world, rows)
+        for unit in range(1, 5):
+            moved = np.abs(whole - counts_of(world, [row for row in rows if row[0] != unit])).sum()
+            assert moved <= TAU
+            reached = max(reached, int(moved))
+    assert reached == TAU
+    world.close()
+
+
+def frame(n: int = 4000) -> pd.DataFrame:
+    generator = np.random.default_rng(2)
+    return pd.DataFrame(
+        {
+            "uid": generator.integers(0, 800, n),
+            "x": generator.gamma(2, 30, n),
+            "k": generator.integers(-50, 400, n),
+            "g": generator.integers(0, 3, n),
+        }
+    )
+
+
+def opened(where: Path | None = None, **more: Any) -> Session:
+    terms = {"budget": 10, "bounds": {"g": (0, 2)}, "ledger": None if where is None else where / "one.ledger"} | more
+    return dither.open(frame(), privacy_unit="uid", entropy=insecure_seeded(3), **terms)  # type: ignore[arg-type]
+
+
+QUESTION = "SELECT g, COUNT(*), SUM(x), AVG(k), MEDIAN(x) FROM data GROUP BY g"
+
+
+@pytest.mark.parametrize("offer", [{"epsilon": 4}, {"rho": "0.5"}], ids=["epsilon", "rho"])
+def test_the_whole_question_costs_what_explain_said_and_no_more_than_the_offer(offer: dict[str, Any]) -> None:
+    with opened(budget=50, delta="1e-6") as db:
+        foreseen = db.explain(QUESTION, **offer)
+        assert "chooses it first" in str(foreseen) and "Bounds of data.x" in str(foreseen)
+        answer = db.ask(QUESTION, **offer)
+        assert answer.charged.epsilon == foreseen.price.epsilon
+        spent = db.ledger.spent()
+        assert spent.rho == answer.charged.rho
+        if "epsilon" in offer:
+            assert spent.epsilon == answer.charged.epsilon == Fraction(offer["epsilon"])
+        else:
+            assert Fraction("0.4") < spent.rho <= foreseen.price.rho <= Fraction("0.5")
+        assert any("at most" in note for note in answer.notes) and any("kept within" in note for note in answer.notes)
+
+
+def test_answers_over_chosen_bounds_are_near_the_truth() -> None:
+    with opened() as db:
+        answer = db.ask(QUESTION, epsilon=8)
+        truth = frame().groupby("g").agg(n=("x", "size"), x=("x", "sum"), k=("k", "mean"), m=("x", "median"))
+        for g, count, total, mean, median in answer.rows():
+            if g is not None:
+                row = truth.loc[g]
+                assert abs(count - row.n) < 0.1 * row.n and abs(total - row.x) < 0.15 * row.x
+                assert abs(mean - row.k) < 0.2 * row.k and abs(median - row.m) < 0.3 * row.m
+
+
+def test_what_was_chosen_is_used_again_for_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as db:
+        db.ask(QUESTION, epsilon=4)
+        chosen = (dict(db.taus), dict(db.bounds))
+        again = db.explain("SELECT SUM(x) FROM data", epsilon=1)
+        assert "chooses" not in str(again) and again.price.epsilon == 1
+    with opened(tmp_path) as db:
+        assert (dict(db.taus), dict(db.bounds)) == chosen
+        assert "chooses" not in str(db.explain(QUESTION, epsilon=4))
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("SELECT SUM(x * 2) FROM data", "B-104"),
+        ("SELECT SUM(x) FROM data GROUP BY nothing", "N-101"),
+        ("SELECT CAST(SUM(x) AS DATE) FROM data", "F-171"),
+    ],
+)
+def test_a_question_that_is_refused_chooses_and_charges_nothing(question: str, code: str) -> None:
+    with opened() as db:
+        with pytest.raises(QueryRefused) as refusal:
+            db.ask(question, epsilon=1)
+        assert refusal.value.code == code
+        assert db.ledger.spent().epsilon == 0 and not db.taus and not db.bounds
+        assert db.ledger.entries() == ()
+
+
+def test_where_no_rows_are_seen_the_question_is_refused_and_the_look_is_paid() -> None:
+    with opened() as db:
+        with pytest.raises(QueryRefused) as refusal:
+            db.ask("SELECT SUM(x) FROM data", epsilon="0.01")
+        assert refusal.value.code == "B-120" and not db.bounds
+        # A tenth for the rows per unit, a quarter of the rest for the bounds.
+        assert db.ledger.spent().epsilon == Fraction(1, 1000) + Fraction(9, 4000)
+
+
+def test_without_room_for_all_of_it_nothing_is_chosen() -> None:
+    with opened(budget=1) as db:
+        with pytest.raises(BudgetExceeded):
+            db.ask(QUESTION, epsilon=2)
+        assert db.ledger.entries() == () and not db.taus
+
+
+def test_bounds_of_a_public_table_are_not_chosen() -> None:
+    sections = (
+        '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\n'
+        'columns = { r = { type = "text", values = ["a", "b"] } }\n[tables.p]\npublic = true'
+    )
+    world = World(catalog_text(sections), {"t": "uid BIGINT, r VARCHAR", "p": "r VARCHAR, price DOUBLE"})
+    world.load("p", [("a", 1.0), ("b", 2.0)])
+    with pytest.raises(QueryRefused) as refusal:
+        world.session.ask("SELECT SUM(p.price) FROM t JOIN p ON t.r = p.r", epsilon=1)
+    assert refusal.value.code == "B-104"
+    world.close()
