@@ -86,7 +86,8 @@ def run(
 ) -> PipelineAudit:
     """Audit the pipeline.
     seed: of databases and of all noise; None takes noise from the system's generator.  checks: names out of CHECKS.
-    catalog, questions: somebody's own; then the checks are those of OWN_CATALOG.
+    catalog: somebody's own; then `questions` are too, and the checks are those of OWN_CATALOG.
+    questions: in place of QUESTIONS.
     error: of each statistical line; `PipelineAudit.error` adds them up.  progress: called with what is tried now.
     Raises InvalidParameter for an unknown check or effort, CatalogError for a catalog that cannot be asked."""
     if effort not in EFFORTS:
@@ -94,8 +95,8 @@ def run(
     unknown = [check for check in checks if check not in CHECKS]
     if unknown:
         raise InvalidParameter("checks", expected=f"names out of {', '.join(CHECKS)}", found=unknown[0])
-    if (catalog is None) != (questions is None):
-        raise InvalidParameter("questions", expected="a catalog and its questions, or neither", found="one of the two")
+    if catalog is not None and not questions:
+        raise InvalidParameter("questions", expected="at least one question of the catalog", found="none")
     started = time.monotonic()
     chosen = [check for check in CHECKS if check in checks and (catalog is None or check in OWN_CATALOG)]
     audit = _Audit(EFFORTS[effort], seed, error, progress or (lambda doing: None), catalog, questions)
@@ -138,13 +139,13 @@ class _Audit:
                 )  # fmt: skip
             case "channels":
                 yield from channels(
-                    self.catalog or own_catalog(), [*self._asked(), *(() if self.catalog else NASTY)], ddl=ddl,
+                    self.catalog or own_catalog(), self._asked() if self.questions else [*QUESTIONS, *NASTY], ddl=ddl,
                     seed=self._number, rounds=self.effort.channel_rounds, entropy=self._entropy, say=self.say,
                 )  # fmt: skip
             case "reuse":
                 yield from reuse(entropy=self._entropy())
             case "ledger":
-                yield from ledger(entropy=self._entropy(), say=self.say)
+                yield from ledger(QUESTIONS if self.catalog else self._asked(), entropy=self._entropy(), say=self.say)
             case _:
                 yield from forked()
 

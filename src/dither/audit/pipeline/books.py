@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dither.accounting import Price, Spent, price
-from dither.audit.pipeline.questions import DDL, QUESTIONS, Question, own_catalog, public_rows
+from dither.audit.pipeline.questions import DDL, Question, own_catalog, public_rows
 from dither.audit.pipeline.result import Line
 from dither.audit.pipeline.world import World
 from dither.errors import BudgetExceeded, DitherError, EngineError
@@ -53,9 +53,8 @@ def reuse(*, entropy: Entropy | None) -> Iterator[Line]:
     yield _line(REUSE, "by an analyst who did not pay", _second_analyst(entropy))
 
 
-def ledger(
-    *, entropy: Entropy | None, say: Callable[[str], None], questions: Sequence[Question] = QUESTIONS
-) -> Iterator[Line]:
+def ledger(questions: Sequence[Question], *, entropy: Entropy | None, say: Callable[[str], None]) -> Iterator[Line]:
+    """A line per question, and one for each way in which the books could be wrong."""
     for question in questions:
         say(f"{LEDGER}: {question.sql[:40]}")
         yield _line(LEDGER, question.sql, _charged_as_released(question, entropy))

@@ -53,10 +53,13 @@ def pairs(catalog: Catalog, *, seed: int, rounds: int, public: Tables) -> Iterat
     for name, rows in maker.straining():
         other = maker.random() if replaced else None
         yield Pair(name, maker.tables(rows, public), maker.tables(maker.less(rows, 1, other), public))
-    rows = maker.random()
+    rows = maker.random(stray=False)
     stray = {key: own + maker.stray(key) for key, own in rows.items()}
     yield Pair("rows of nobody", maker.tables(rows, public), maker.tables(stray, public), free=True)
-    for name, ordered in (("the order of rows", maker.random()), ("the order of what is added up", maker.summands())):
+    for name, ordered in (
+        ("the order of rows", maker.random(more=3)),
+        ("the order of what is added up", maker.summands()),
+    ):
         turned = {key: own[::-1] for key, own in ordered.items()}
         yield Pair(name, maker.tables(ordered, public), maker.tables(turned, public), free=True)
     for number in range(rounds):
@@ -73,16 +76,16 @@ class _Maker:
         self.protected = {key: table for key, table in catalog.tables.items() if not table.is_public}
         self.keys = 1000
 
-    def random(self) -> dict[str, Owned]:
-        """A few rows of every unit, with duplicates, and some of nobody."""
+    def random(self, *, more: int = 0, stray: bool = True) -> dict[str, Owned]:
+        """A few rows of every unit, at least `more`, with duplicates, and with `stray` some of nobody."""
 
         def count(table: Table) -> int:
-            return self.generator.randint(0, self._tau(table) + 2)
+            return more + self.generator.randint(0, self._tau(table) + 2)
 
         rows = self._rows(lambda table, column: self.generator.choice(pool_of(column)), count, UNITS)
         for key, own in rows.items():
             own += [self.generator.choice(own) for _ in range(len(own) // 3) if not self._is_referred(key)]
-            own += self.stray(key)
+            own += self.stray(key) if stray else []
             self.generator.shuffle(own)
         return rows
 
@@ -92,11 +95,15 @@ class _Maker:
         def over(table: Table) -> int:
             return self._tau(table) + 3
 
+        def just_over(table: Table) -> int:
+            return self._tau(table) + 1
+
         full = self._tau
         for word, end in (("upper", 1), ("lower", 0)):
             for size, count in (("a heavy unit", over), ("a full unit", full)):
                 yield f"{size} at the {word} ends", self._one(partial(_at, end_of, end), count)
             yield f"a heavy unit beyond the {word} ends", self._one(partial(_at, beyond, end), over)
+        yield "a unit with one row more than is kept", self._one(partial(_at, end_of, 1), just_over)
         for size, count in (("a heavy unit", over), ("a full unit", full)):
             turn: dict[str, int] = {}
             yield f"{size} of different rows", self._one(self._cycling(turn), count)
@@ -139,9 +146,9 @@ class _Maker:
         return {**public, **{key: tuple(row for _, row in own) for key, own in rows.items()}}
 
     def _one(self, choose: Chooser, count: Callable[[Table], int]) -> dict[str, Owned]:
-        """Unit 1 with `count` rows of chosen values; unit 2 with one row of others."""
+        """Unit 1 with `count` rows of chosen values; unit 2 with one row of harmless ones, on which nothing fails."""
         rows = self._rows(choose, count, (1,))
-        other = self._rows(lambda table, column: self.generator.choice(pool_of(column)), lambda table: 1, (2,))
+        other = self._rows(lambda table, column: tame(column), lambda table: 1, (2,))
         return {key: own + other[key] for key, own in rows.items()}
 
     def _rows(self, choose: Chooser, count: Callable[[Table], int], units: Sequence[int]) -> dict[str, Owned]:
@@ -275,6 +282,11 @@ def beyond(column: Column, end: int) -> Any:
         "timestamp": (dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)),
     }
     return far[column.type][end]
+
+
+def tame(column: Column) -> Any:
+    """A value that every cast and function takes."""
+    return "1" if column.type == "text" and not column.values else end_of(column, 0)
 
 
 def lonely(column: Column) -> Any:

@@ -65,10 +65,10 @@ _SHAPES = (
         offer=Offer(epsilon=None, rho=Fraction(1, 2)),
     ),
     _Shape(
-        "at least three units a group",
-        # With min_units_per_key = 3, a group of three units counts as little as one of a single unit did.
-        f"SELECT u, (u // 3) || '.0' FROM {_EACH_KEPT}",
-        least_units=3,
+        "at least eight units a group",
+        # With min_units_per_key = 8, a group of eight units counts as little as one of a single unit did.
+        f"SELECT u, (u // 8) || '.0' FROM {_EACH_KEPT}",
+        least_units=8,
     ),
 )
 
@@ -90,7 +90,7 @@ def keys(
                 answer = world.session.ask(sql, **shape.offer)
                 delta = max(delta, world.ledger.spent().delta - before)
                 hits += len({str(row[0]).partition(".")[0] for row in answer.rows()})
-                trials += units // 8 if "cut" in shape.name else -(-units // 3) if shape.least_units > 1 else units
+                trials += units // 8 if "cut" in shape.name else -(-units // 8) if shape.least_units > 1 else units
         low = float(probability_below(hits, trials, error))
         yield Line.judged(
             KEYS,

@@ -64,7 +64,8 @@ class Law:
     epsilon: Fraction | None = Fraction(1)
     rho: Fraction | None = None
     paired: bool = False
-    """One outcome is the numbers of two neighbouring groups, of which the odd one does not hold the unit."""
+    """One outcome is the difference of two groups, of which the odd one does not hold the unit. Were the noise one for
+    all, a single question would be a single draw: the difference alone shows it without a second."""
     slow: bool = False
 
     @property
@@ -82,6 +83,7 @@ def _law(name: str, *columns: str, where: Sequence[str] = ("{always}",), **more:
 LAWS = (
     _law("a count", "COUNT(*)"),
     _law("a count at 1.3", "COUNT(*)", epsilon=Fraction(13, 10)),
+    _law("a group of nobody else", "COUNT(*) FILTER (WHERE v = 10)"),
     _law("a count and a sum", "COUNT(*)", "SUM(v)"),
     _law("a mean", "AVG(v)"),
     _law("different values", "COUNT(DISTINCT v)"),
@@ -176,7 +178,7 @@ class _Draws:
         return rows[:size]
 
     def _ask(self) -> NDArray[np.float64]:
-        """(GROUPS, numbers) or, paired, (GROUPS / 2, 2 numbers), by group."""
+        """(GROUPS, numbers) or, paired, (GROUPS / 2, differences), by group."""
         self.number += 1
         parts = []
         for text in self.law.questions:
@@ -184,4 +186,4 @@ class _Draws:
             rows = sorted(answer.rows())
             parts.append(np.array([[np.nan if n is None else n for n in row[1:]] for row in rows], dtype=np.float64))
         found = np.concatenate(parts, axis=1)
-        return found.reshape(len(found) // 2, -1) if self.law.paired else found
+        return found[::2] - found[1::2] if self.law.paired else found
