@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from dither.audit.pipeline.books import ledger, reuse
@@ -52,7 +53,8 @@ CHECKS = {
 }
 """What each check asks."""
 
-OWN_CATALOG = ("sensitivity", "channels")
+_PLENTY = Fraction(10**9)
+OWN_CATALOG = ("sensitivity", "refusals", "channels")
 """Checks that a catalog of somebody's own can be put to; the others need rows made for them."""
 
 
@@ -86,8 +88,8 @@ def run(
 ) -> PipelineAudit:
     """Audit the pipeline.
     seed: of databases and of all noise; None takes noise from the system's generator.  checks: names out of CHECKS.
-    catalog: somebody's own; then `questions` are too, and the checks are those of OWN_CATALOG.
-    questions: in place of QUESTIONS.
+    catalog: somebody's own; then `questions` are too, by default those it wants answered, and the checks are those of
+    OWN_CATALOG.  questions: in place of QUESTIONS.
     error: of each statistical line; `PipelineAudit.error` adds them up.  progress: called with what is tried now.
     Raises InvalidParameter for an unknown check or effort, CatalogError for a catalog that cannot be asked."""
     if effort not in EFFORTS:
@@ -96,12 +98,25 @@ def run(
     if unknown:
         raise InvalidParameter("checks", expected=f"names out of {', '.join(CHECKS)}", found=unknown[0])
     if catalog is not None and not questions:
-        raise InvalidParameter("questions", expected="at least one question of the catalog", found="none")
+        questions = [Question(text) for text in catalog.fixtures.answered]
+        if not questions:
+            hint = 'Write them under [checks] in the catalog: answered = ["SELECT ..."].'
+            raise InvalidParameter(
+                "questions", expected="at least one question of the catalog", found="none", hint=hint
+            )
     started = time.monotonic()
     chosen = [check for check in CHECKS if check in checks and (catalog is None or check in OWN_CATALOG)]
-    audit = _Audit(EFFORTS[effort], seed, error, progress or (lambda doing: None), catalog, questions)
+    own = None if catalog is None else _roomy(catalog)
+    audit = _Audit(EFFORTS[effort], seed, error, progress or (lambda doing: None), own, questions)
     lines = [line for check in chosen for line in audit.of(check)]
     return PipelineAudit(tuple(lines), [(check, CHECKS[check]) for check in chosen], time.monotonic() - started)
+
+
+def _roomy(catalog: Catalog) -> Catalog:
+    """The catalog with a budget that no audit exhausts, and nobody else to share it; the promise is the same."""
+    budget = catalog.budget
+    roomy = replace(budget, rho=_PLENTY) if budget.rho is not None else replace(budget, epsilon=_PLENTY)
+    return replace(catalog, budget=roomy, analysts={}, ledger="")
 
 
 @dataclass(frozen=True)
@@ -124,7 +139,10 @@ class _Audit:
                         entropy=self._entropy(), say=self.say,
                     )  # fmt: skip
             case "refusals":
-                yield from refusals(own_catalog(), ddl=ddl)
+                if self.catalog is None:
+                    yield from refusals(own_catalog(), ddl=ddl)
+                else:
+                    yield from refusals(self.catalog, ddl=ddl, texts=self.catalog.fixtures.refused)
             case "truncation":
                 yield from truncation(own_catalog(), ddl=ddl)
             case "noise":

@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from dither.audit.pipeline.world import DEFAULT_TAU, Tables, column_names
+from dither.audit.pipeline.world import DEFAULT_TAU, Tables, column_names, kind_of
 from dither.catalog.model import Catalog, Column, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 
 __all__ = ["Pair", "pairs"]
@@ -53,6 +53,11 @@ def pairs(catalog: Catalog, *, seed: int, rounds: int, public: Tables) -> Iterat
     for name, rows in maker.straining():
         other = maker.random() if replaced else None
         yield Pair(name, maker.tables(rows, public), maker.tables(maker.less(rows, 1, other), public))
+    if replaced:
+        ends = dict(maker.straining())
+        upper, lower = (ends[f"a full unit at the {word} ends"] for word in ("upper", "lower"))
+        after = maker.less(upper, 1, lower)
+        yield Pair("a full unit from end to end", maker.tables(upper, public), maker.tables(after, public))
     rows = maker.random(stray=False)
     stray = {key: own + maker.stray(key) for key, own in rows.items()}
     yield Pair("rows of nobody", maker.tables(rows, public), maker.tables(stray, public), free=True)
@@ -84,7 +89,7 @@ class _Maker:
 
         rows = self._rows(lambda table, column: self.generator.choice(pool_of(column)), count, UNITS)
         for key, own in rows.items():
-            own += [self.generator.choice(own) for _ in range(len(own) // 3) if not self._is_referred(key)]
+            own += [self.generator.choice(own) for _ in range(len(own) // 3) if not self._keys_of(self.protected[key])]
             own += self.stray(key) if stray else []
             self.generator.shuffle(own)
         return rows
@@ -138,7 +143,8 @@ class _Maker:
             return []
         values = self._values(table, lambda t, column: end_of(column, 1))
         found: Owned = []
-        for owner in (None, _DANGLING) if isinstance(table.unit, ReferenceUnit) else (None,):
+        dangling = self._named(table, self._unit_column(table), _DANGLING)
+        for owner in (None, dangling) if isinstance(table.unit, ReferenceUnit) else (None,):
             found += [(_NOBODY, self._row(table, {**values, self._unit_column(table): owner}))] * 4
         return found
 
@@ -173,7 +179,7 @@ class _Maker:
         """Write the unit, or a key of the unit's rows in the table referred to, into a row; False when it has none."""
         match table.unit:
             case ColumnUnit(column):
-                values[fold(column)] = self._unit(table, column, unit)
+                values[fold(column)] = self._named(table, fold(column), unit)
             case ReferenceUnit(column, target, key, _):
                 rows = [found for owner, found in keyed.get(fold(target), ()) if owner == unit]
                 if not rows:
@@ -184,21 +190,30 @@ class _Maker:
         return True
 
     def _values(self, table: Table, choose: Chooser) -> dict[str, Any]:
-        """One value per column; keys that others refer to and nobody declared are numbered."""
+        """One value per column. Keys that others refer to are numbered: the owner promises that they are unique."""
         values: dict[str, Any] = {}
         for name in column_names(self.catalog, table):
             column = table.column(name)
-            if column is None:
+            if column is None or name in self._keys_of(table):
                 self.keys += 1
-            values[name] = self.keys if column is None else choose(table, column)
+                values[name] = self._named(table, name, self.keys)
+            else:
+                values[name] = choose(table, column)
         return values
+
+    def _keys_of(self, table: Table) -> set[str]:
+        """Columns of a table that others refer to, but for its unit's."""
+        unit = fold(table.unit.column) if isinstance(table.unit, ColumnUnit) else ""
+        others = (other.unit for other in self.protected.values())
+        ends = {fold(to.key) for to in others if isinstance(to, ReferenceUnit) and fold(to.table) == fold(table.name)}
+        return ends - {unit}
 
     def _row(self, table: Table, values: Mapping[str, Any]) -> tuple[Any, ...]:
         return tuple(values[name] for name in column_names(self.catalog, table))
 
-    def _unit(self, table: Table, column: str, unit: int) -> Any:
-        declared = table.column(column)
-        return f"u{unit}" if declared is not None and declared.type == "text" else unit
+    def _named(self, table: Table, column: str, number: int) -> Any:
+        """A unit or a key by its number, in the type of its column."""
+        return f"u{number}" if kind_of(self.catalog, table, column) == "text" else number
 
     def _unit_column(self, table: Table) -> str:
         assert isinstance(table.unit, ColumnUnit | ReferenceUnit)

@@ -101,9 +101,14 @@ class PipelineAudit:
 
     def summary(self) -> str:
         found = ", ".join(self.violated) or "nothing"
+        chance = (
+            f"A right pipeline is called violated with probability below {self.error:.1g}."
+            if self.error
+            else "Nothing in it was left to chance."
+        )
         return (
-            f"{len(self.lines)} lines in {self.seconds:.0f} s; violated: {found}. A right pipeline is called violated "
-            f'with probability below {self.error:.1g}. "Not refuted" never means private.'
+            f"{len(self.lines)} lines in {self.seconds:.0f} s; violated: {found}. {chance} "
+            '"Not refuted" never means private.'
         )
 
     def section(self) -> str:

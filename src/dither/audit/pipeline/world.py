@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 
 from dither.answer.complete import complete
-from dither.catalog.model import Analyst, Catalog, ColumnUnit, ReferenceUnit, Table
+from dither.catalog.model import Analyst, Catalog, ColumnType, ColumnUnit, ReferenceUnit, Table, fold
 from dither.catalog.schema import SchemaTable
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.duckdb import DuckDBEngine
@@ -27,7 +27,7 @@ from dither.session.session import Session
 from dither.sql.embedded import Columns
 from dither.sql.printing import quote_name
 
-__all__ = ["DEFAULT_TAU", "Cells", "Rows", "Tables", "Watched", "World", "column_names"]
+__all__ = ["DEFAULT_TAU", "Cells", "Rows", "Tables", "Watched", "World", "column_names", "kind_of"]
 
 Rows = Sequence[tuple[Any, ...]]
 Tables = Mapping[str, Rows]
@@ -52,11 +52,11 @@ def column_names(catalog: Catalog, table: Table) -> list[str]:
     """Columns of an invented table: the unit's or the reference's first, then those declared, and keys referred to."""
     names: dict[str, None] = {}
     if isinstance(table.unit, ColumnUnit | ReferenceUnit):
-        names[table.unit.column.lower()] = None
-    names |= dict.fromkeys(column.name.lower() for column in table.columns.values())
+        names[fold(table.unit.column)] = None
+    names |= dict.fromkeys(fold(column.name) for column in table.columns.values())
     for other in catalog.tables.values():
-        if isinstance(other.unit, ReferenceUnit) and other.unit.table.lower() == table.name.lower():
-            names[other.unit.key.lower()] = None
+        if isinstance(other.unit, ReferenceUnit) and fold(other.unit.table) == fold(table.name):
+            names[fold(other.unit.key)] = None
     return list(names)
 
 
@@ -74,7 +74,7 @@ class _Invented:
         connection.execute("SET threads=1")
         for key, table in tables.items():
             columns = self._ddl.get(key) or ", ".join(
-                f"{quote_name(name)} {_type(table, name)}" for name in column_names(self._catalog, table)
+                f"{quote_name(name)} {_type(self._catalog, table, name)}" for name in column_names(self._catalog, table)
             )
             connection.execute(f"CREATE TABLE {quote_name(view_name(key))} ({columns or 'nothing BIGINT'})")
         self.connection = connection
@@ -229,8 +229,22 @@ def _groups(columns: Iterable[Any], size: int) -> list[tuple[Any, ...]]:
     return list(zip(*listed, strict=True)) if listed else [()] * size
 
 
-def _type(table: Table, name: str) -> str:
+def kind_of(catalog: Catalog, table: Table, name: str) -> ColumnType:
+    """The type of an invented column: as declared, or of the column at the other end of a reference; else integer."""
     column = table.column(name)
-    if column is None:
-        return "BIGINT"
-    return f"DECIMAL(38, {column.scale or 2})" if column.type == "decimal" else _TYPES[column.type]
+    if column is not None:
+        return column.type
+    if isinstance(table.unit, ReferenceUnit) and fold(table.unit.column) == name:
+        return kind_of(catalog, catalog.tables[fold(table.unit.table)], fold(table.unit.key))
+    for other in catalog.tables.values():
+        ends = other.unit
+        if isinstance(ends, ReferenceUnit) and (fold(ends.table), fold(ends.key)) == (fold(table.name), name):
+            declared = other.column(ends.column)
+            if declared is not None:
+                return declared.type
+    return "integer"
+
+
+def _type(catalog: Catalog, table: Table, name: str) -> str:
+    kind, column = kind_of(catalog, table, name), table.column(name)
+    return f"DECIMAL(38, {(column and column.scale) or 2})" if kind == "decimal" else _TYPES[kind]
