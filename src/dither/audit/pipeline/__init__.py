@@ -16,6 +16,7 @@ found.verdict, found.violated     # "not_refuted", ()
 
 Flow: `run` calls the checks, each of which yields Lines; `result` shows them. Reads no data of anybody's: with a
 catalog of one's own, its tables are filled with invented rows.
+What a line proves: docs/proofs/audit/pipeline.md
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Flow: thousands of units, each alone in groups of its own, one question per shape; the share of units with any group in
 the answer is bounded from below (Clopper-Pearson) and compared with the delta the ledger holds for that question.
-Proof of the claim: docs/proofs/mechanisms/key-thresholds.md
+Proof of the claim: docs/proofs/mechanisms/key-thresholds.md; of the line: docs/proofs/audit/pipeline.md
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ thousand draws, and `audit.test` gets as many as it wants. Each question differs
 twice, it would be answered with the same numbers.
 
 Where one outcome is two numbers (two columns, two groups, two questions), only one of them depends on the unit: noise
-used twice is then seen in their difference, whatever its law.
+used twice is then seen in their difference, whatever its law.  What a line proves: docs/proofs/audit/pipeline.md
 """
 
 from __future__ import annotations

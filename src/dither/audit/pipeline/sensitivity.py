@@ -6,6 +6,7 @@ Reading the same measures on both sides is what the proof of phases asks for: gi
 
 For Laplace noise of scale b a movement of L1 size m costs m / b; for Gaussian noise of variance s2, m2 / (2 s2) with
 m2 the squared L2 size; a quantile's histogram may move by the rows one unit keeps. Rationals: no tolerance is needed.
+What a line proves: docs/proofs/audit/pipeline.md
 """
 
 from __future__ import annotations
