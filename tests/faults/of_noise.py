@@ -11,7 +11,7 @@ import numpy as np
 
 from dither.audit.pipeline import run
 from dither.noise import DiscreteGaussian, DiscreteLaplace, insecure_seeded
-from faults.planting import COUNT, SEED, asked, law, plant
+from faults.planting import COUNT, SEED, law, moved, plant
 
 
 @plant("dither.answer.release.add_noise", check="noise", audit=law("a count"))
@@ -20,7 +20,7 @@ def half_the_noise(original: Any) -> Any:
     return lambda values, law, entropy: original(values, DiscreteLaplace(law.scale / 2), entropy)
 
 
-@plant("dither.plan.price._noisy", check="sensitivity", audit=asked("sensitivity", COUNT, epsilon=Fraction(13, 10)))
+@plant("dither.plan.price._noisy", check="sensitivity", audit=moved(COUNT, epsilon=Fraction(13, 10)))
 def scale_rounded_down(original: Any) -> Any:
     """The scale of the noise is rounded down to a whole number; the price is that of the exact one."""
 

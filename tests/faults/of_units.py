@@ -14,10 +14,10 @@ from dither.errors import QueryRefused
 from dither.plan import nodes
 from dither.sql.printing import print_expr, quote_name
 from dither.sql.types import Kind
-from faults.planting import COUNT, SUM, asked, of, plant
+from faults.planting import COUNT, SUM, moved, of, plant
 
 
-@plant("dither.engines.emit._contribution", check="sensitivity", audit=asked("sensitivity", SUM))
+@plant("dither.engines.emit._contribution", check="sensitivity", audit=moved(SUM))
 def no_clamp(original: Any) -> Any:
     """Values are summed as they are stored, beyond their bounds."""
 
@@ -30,13 +30,13 @@ def no_clamp(original: Any) -> Any:
     return contribution
 
 
-@plant("dither.engines.emit.choose_method", check="sensitivity", audit=asked("sensitivity", COUNT))
+@plant("dither.engines.emit.choose_method", check="sensitivity", audit=moved(COUNT))
 def no_truncation(original: Any) -> Any:
     """All rows of every unit are counted."""
     return lambda measure: "none"
 
 
-@plant("dither.engines.relations.heavy_query", check="sensitivity", audit=asked("sensitivity", COUNT))
+@plant("dither.engines.relations.heavy_query", check="sensitivity", audit=moved(COUNT))
 def truncation_one_too_late(original: Any) -> Any:
     """A unit counts as heavy only with two rows more than are kept."""
     return lambda scan, emission: original(scan, emission).replace(f"> {scan.tau})", f"> {scan.tau + 1})")
@@ -45,7 +45,7 @@ def truncation_one_too_late(original: Any) -> Any:
 @plant(
     "dither.engines.emit.choose_method",
     check="sensitivity",
-    audit=asked("sensitivity", "SELECT COUNT(DISTINCT k) FROM t"),
+    audit=moved("SELECT COUNT(DISTINCT k) FROM t"),
 )
 def different_values_without_truncation(original: Any) -> Any:
     """COUNT(DISTINCT) looks at all rows, as if a unit had one value."""
@@ -62,17 +62,22 @@ def truncation_by_content(original: Any) -> Any:
     return lambda scan, emission: re.sub(r"ORDER BY hash\([^)]*\), ", "ORDER BY ", original(scan, emission))
 
 
-@plant("dither.engines.relations.heavy_query", check="sensitivity", audit=asked("sensitivity", SUM))
+@plant("dither.engines.relations.heavy_query", check="sensitivity", audit=moved(SUM))
 def truncation_by_storage_order(original: Any) -> Any:
     """Ties among a heavy unit's rows fall by the order in which they are stored."""
     return lambda scan, emission: re.sub(r"ORDER BY hash\(.*?\) AS r", "ORDER BY c0) AS r", original(scan, emission))
 
 
+@plant("dither.engines.duckdb.DuckDBEngine._stamp", check="sensitivity", audit=moved(COUNT, stored=True))
+def stored_rows_of_another_day(original: Any) -> Any:
+    """Stored rows of heavy units are used although the data have changed since."""
+    return lambda self, scan: f"{scan.table} at any time"
+
+
 @plant(
     "dither.engines.relations._window_sql",
     check="sensitivity",
-    audit=asked(
-        "sensitivity",
+    audit=moved(
         "SELECT SUM(k) FROM (SELECT k, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY flag) AS r FROM t) AS q "
         "WHERE r = 1",
     ),
@@ -85,7 +90,7 @@ def window_ties_by_storage_order(original: Any) -> Any:
 @plant(
     "dither.engines.relations._grid_sum",
     check="sensitivity",
-    audit=asked("sensitivity", "SELECT COUNT(*) FROM (SELECT uid, SUM(x) AS s FROM t GROUP BY uid) AS q WHERE s > 0.6"),
+    audit=moved("SELECT COUNT(*) FROM (SELECT uid, SUM(x) AS s FROM t GROUP BY uid) AS q WHERE s > 0.6"),
 )
 def float_sums_within_units(original: Any) -> Any:
     """A unit's doubles are added up as doubles: the last bit follows the order of rows."""
@@ -96,7 +101,7 @@ def float_sums_within_units(original: Any) -> Any:
     return grid_sum
 
 
-@plant("dither.engines.relations.Printer._stored", check="sensitivity", audit=asked("sensitivity", COUNT))
+@plant("dither.engines.relations.Printer._stored", check="sensitivity", audit=moved(COUNT))
 def rows_of_nobody_kept(original: Any) -> Any:
     """Rows whose unit is NULL are counted."""
     return lambda self, scan, needed: re.sub(r"WHERE \S+ IS NOT NULL$", "WHERE TRUE", original(self, scan, needed))
@@ -105,7 +110,7 @@ def rows_of_nobody_kept(original: Any) -> Any:
 @plant(
     "dither.plan.separable._join_protected",
     check="sensitivity",
-    audit=asked("sensitivity", "SELECT COUNT(*) FROM t a JOIN t b ON a.uid = b.uid"),
+    audit=moved("SELECT COUNT(*) FROM t a JOIN t b ON a.uid = b.uid"),
 )
 def join_that_multiplies_nothing(original: Any) -> Any:
     """A join of two tables is taken to have as many rows of a unit as the larger of them, not as their product."""
@@ -119,7 +124,7 @@ def join_that_multiplies_nothing(original: Any) -> Any:
 @plant(
     "dither.plan.separable._public_copies",
     check="sensitivity",
-    audit=asked("sensitivity", "SELECT COUNT(*) FROM t JOIN dim ON t.region = dim.region"),
+    audit=moved("SELECT COUNT(*) FROM t JOIN dim ON t.region = dim.region"),
 )
 def public_join_that_multiplies_nothing(original: Any) -> Any:
     """A public table is taken to hold each key once."""
@@ -129,7 +134,7 @@ def public_join_that_multiplies_nothing(original: Any) -> Any:
 @plant(
     "dither.plan.price.distance_of",
     check="sensitivity",
-    audit=asked("sensitivity", "SELECT region, COUNT(*) FROM t GROUP BY region"),
+    audit=moved("SELECT region, COUNT(*) FROM t GROUP BY region", replaced=True),
 )
 def wrong_neighbours(original: Any) -> Any:
     """A replaced unit is priced as one that comes or goes."""
@@ -140,7 +145,7 @@ def wrong_neighbours(original: Any) -> Any:
     return distance
 
 
-@plant("dither.plan.price.PricedVector.price", check="sensitivity", audit=asked("sensitivity", COUNT))
+@plant("dither.plan.price.PricedVector.price", check="sensitivity", audit=moved(COUNT))
 def half_price(original: Any) -> Any:
     """A vector is booked at half of what its noise costs."""
 
@@ -176,7 +181,7 @@ def join_across_people(original: Any) -> Any:
 @plant(
     "dither.engines.duckdb.DuckDBEngine._resolved",
     check="sensitivity",
-    audit=asked("sensitivity", "SELECT COUNT(*) FROM o"),
+    audit=moved("SELECT COUNT(*) FROM o"),
 )
 def references_not_followed(original: Any) -> Any:
     """A table that refers to another takes the reference itself for the unit, whether it leads to somebody or not."""

@@ -20,9 +20,11 @@ from unittest import mock
 from dither.audit.pipeline import Line, Question, run
 from dither.audit.pipeline.keys import keys
 from dither.audit.pipeline.noise import LAWS, noise
+from dither.audit.pipeline.questions import DDL, own_catalog
+from dither.audit.pipeline.sensitivity import sensitivity
 from dither.noise import insecure_seeded
 
-__all__ = ["COUNT", "LISTED", "NESTED", "SEED", "SUM", "Fault", "asked", "groups", "law", "of", "plant"]
+__all__ = ["COUNT", "LISTED", "NESTED", "SEED", "SUM", "Fault", "asked", "groups", "law", "moved", "of", "plant"]
 
 Audit = Callable[[], Iterable[Line]]
 SEED = 7
@@ -74,6 +76,22 @@ def asked(check: str, *texts: str, epsilon: Fraction = Fraction(1)) -> Audit:
     """A check over these questions alone."""
     questions = tuple(Question(text, epsilon=epsilon) for text in texts)
     return lambda: run(checks=[check], questions=questions, seed=SEED).lines
+
+
+@cache
+def moved(*texts: str, epsilon: Fraction = Fraction(1), replaced: bool = False, stored: bool = False) -> Audit:
+    """The search for sensitivity, over these questions and one of its kinds of neighbours."""
+    questions = tuple(Question(text, epsilon=epsilon) for text in texts)
+    return lambda: sensitivity(
+        own_catalog(replace=replaced),
+        questions,
+        ddl=DDL,
+        seed=SEED,
+        rounds=4,
+        entropy=insecure_seeded(SEED),
+        say=lambda doing: None,
+        stored=stored,
+    )
 
 
 @cache

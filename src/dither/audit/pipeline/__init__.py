@@ -63,6 +63,8 @@ OWN_CATALOG = ("sensitivity", "refusals", "channels")
 class Effort:
     rounds: int
     """Random databases for the search; the straining ones always run."""
+    stored_rounds: int
+    """The same with the rows of heavy units stored."""
     channel_rounds: int
     draws: int
     """Outcomes per law, over both databases."""
@@ -72,8 +74,8 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(rounds=4, channel_rounds=1, draws=30_000, units=20_000, key_rounds=2),
-    "full": Effort(rounds=150, channel_rounds=12, draws=1_000_000, units=50_000, key_rounds=20),
+    "quick": Effort(rounds=4, stored_rounds=0, channel_rounds=1, draws=30_000, units=20_000, key_rounds=2),
+    "full": Effort(rounds=150, stored_rounds=30, channel_rounds=12, draws=1_000_000, units=50_000, key_rounds=20),
 }
 
 
@@ -138,6 +140,11 @@ class _Audit:
                     yield from sensitivity(
                         catalog, self._asked(), ddl=ddl, seed=self._number, rounds=self.effort.rounds,
                         entropy=self._entropy(), say=self.say,
+                    )  # fmt: skip
+                if self.catalog is None:
+                    yield from sensitivity(
+                        own_catalog(), self._asked(), ddl=ddl, seed=self._number, rounds=self.effort.stored_rounds,
+                        entropy=self._entropy(), say=self.say, stored=True,
                     )  # fmt: skip
             case "refusals":
                 if self.catalog is None:

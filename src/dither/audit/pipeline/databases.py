@@ -61,10 +61,12 @@ def pairs(catalog: Catalog, *, seed: int, rounds: int, public: Tables) -> Iterat
     rows = maker.random(stray=False)
     stray = {key: own + maker.stray(key) for key, own in rows.items()}
     yield Pair("rows of nobody", maker.tables(rows, public), maker.tables(stray, public), free=True)
-    for name, ordered in (
-        ("the order of rows", maker.random(more=3)),
-        ("the order of what is added up", maker.summands()),
-    ):
+    orders = {
+        "the order of rows": maker.random(),
+        "the order of heavy units' rows": maker.ties(),
+        "the order of what is added up": maker.summands(),
+    }
+    for name, ordered in orders.items():
         turned = {key: own[::-1] for key, own in ordered.items()}
         yield Pair(name, maker.tables(ordered, public), maker.tables(turned, public), free=True)
     for number in range(rounds):
@@ -81,11 +83,11 @@ class _Maker:
         self.protected = {key: table for key, table in catalog.tables.items() if not table.is_public}
         self.keys = 1000
 
-    def random(self, *, more: int = 0, stray: bool = True) -> dict[str, Owned]:
-        """A few rows of every unit, at least `more`, with duplicates, and with `stray` some of nobody."""
+    def random(self, *, stray: bool = True) -> dict[str, Owned]:
+        """A few rows of every unit, with duplicates, and with `stray` some of nobody."""
 
         def count(table: Table) -> int:
-            return more + self.generator.randint(0, self._tau(table) + 2)
+            return self.generator.randint(0, self._tau(table) + 2)
 
         rows = self._rows(lambda table, column: self.generator.choice(pool_of(column)), count, UNITS)
         for key, own in rows.items():
@@ -113,6 +115,11 @@ class _Maker:
             turn: dict[str, int] = {}
             yield f"{size} of different rows", self._one(self._cycling(turn), count)
         yield "a unit alone in its groups", self._one(lambda t, c: lonely(c), full)
+
+    def ties(self) -> dict[str, Owned]:
+        """Heavy units whose rows differ, and agree in each column with others of the same unit."""
+        turn: dict[str, int] = {}
+        return self._rows(self._cycling(turn), lambda table: 3 * self._tau(table), UNITS)
 
     def summands(self) -> dict[str, Owned]:
         turn: dict[str, int] = {}

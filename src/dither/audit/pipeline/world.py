@@ -8,6 +8,7 @@ Opening secrets is right here because every row is the audit's own invention.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -68,6 +69,9 @@ class _Invented:
         self._catalog = catalog
         self._ddl = ddl
         self.connection: duckdb.DuckDBPyConnection | None = None
+        self.rows: dict[str, Rows] = {}
+        self.state = 0
+        """Counts what was loaded: the physical version, where rows of heavy units are stored beside it."""
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
         # Tables of a dozen rows: a second thread costs more than it gives.
@@ -78,12 +82,27 @@ class _Invented:
             )
             connection.execute(f"CREATE TABLE {quote_name(view_name(key))} ({columns or 'nothing BIGINT'})")
         self.connection = connection
+        # Storing the rows of heavy units opens the database anew.
+        for key, rows in self.rows.items():
+            self.insert(key, rows)
+
+    def insert(self, table: str, rows: Rows) -> None:
+        for start in range(0, len(rows), 200):
+            part = rows[start : start + 200]
+            marks = ", ".join(f"({', '.join('?' for _ in row)})" for row in part)
+            values = [value for row in part for value in row]
+            self.run(f"INSERT INTO {quote_name(view_name(table))} VALUES {marks}", values)
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+        assert self.connection is not None
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql, list(values))
 
     def files(self) -> list[str]:
         return []
 
     def version(self) -> str:
-        return "invented"
+        return f"invented {self.state}"
 
     def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
         return frozenset()
@@ -129,7 +148,8 @@ class Watched:
 
 
 class World:
-    """A catalog over invented tables, and the session that asks. `ledger`: '' in memory, or a file."""
+    """A catalog over invented tables, and the session that asks. `ledger`: '' in memory, or a file.
+    stored: where rows of heavy units are kept at every `load`, as `dither tune` keeps them; None: nowhere."""
 
     def __init__(
         self,
@@ -139,10 +159,12 @@ class World:
         entropy: Entropy | None = None,
         ledger: str = "",
         analyst: str | None = None,
+        stored: Path | None = None,
     ) -> None:
         self.catalog = catalog
         self.source = _Invented(catalog, ddl or {})
-        self.watched = Watched(DuckDBEngine(catalog, self.source, heavy_path=None))
+        self._stored = stored
+        self.watched = Watched(DuckDBEngine(catalog, self.source, heavy_path=stored))
         self.ledger = Ledger.open(
             ledger,
             dataset=catalog.name,
@@ -161,24 +183,22 @@ class World:
         name = analyst if isinstance(analyst, str) else analyst.name
         return Session(self.catalog, self.watched, self.ledger, analyst=name, taus=self.taus, entropy=self._entropy)
 
-    def load(self, tables: Tables) -> None:
-        """Make these the rows of the named tables, whatever was there."""
+    def load(self, tables: Tables, *, store: bool = True) -> None:
+        """Make these the rows of the named tables, whatever was there. store: keep rows of heavy units anew, if they
+        are kept at all; else those of the state before lie there, and must not be used."""
         for table, rows in tables.items():
-            self.run(f"DELETE FROM {quote_name(view_name(table))}")
-            for start in range(0, len(rows), 200):
-                part = rows[start : start + 200]
-                marks = ", ".join(f"({', '.join('?' for _ in row)})" for row in part)
-                values = [value for row in part for value in row]
-                self.run(f"INSERT INTO {quote_name(view_name(table))} VALUES {marks}", values)
+            self.source.rows[table] = rows
+            self.source.run(f"DELETE FROM {quote_name(view_name(table))}")
+            self.source.insert(table, rows)
+        if self._stored is not None:
+            self.source.state += 1
+            self.watched.refresh()
+            for table, tau in self.taus.items() if store else ():
+                self.watched.store_heavy(table, tau)
 
     def fill(self, table: str, select: str) -> None:
         """Add the rows of a SELECT of the audit's own, for thousands of them."""
-        self.run(f"INSERT INTO {quote_name(view_name(table))} {select}")
-
-    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
-        assert self.source.connection is not None
-        with self.source.connection.cursor() as cursor:
-            cursor.execute(sql, list(values))
+        self.source.run(f"INSERT INTO {quote_name(view_name(table))} {select}")
 
     def read(self, measures: Sequence[nodes.Measure]) -> list[list[Cells]]:
         """What these measures read now, opened: per measure and vector, over all its groups."""
