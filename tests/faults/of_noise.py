@@ -83,12 +83,12 @@ def float_noise(original: Any, evaluate: Any) -> Any:
     return (lambda values, law, entropy: np.asarray(values)), with_noise
 
 
-@plant("dither.answer.release.choose_quantile", check="noise", audit=law("a median", 40_000))
+@plant("dither.answer.release.choose_quantile", check="noise", audit=law("a median of nobody else", 40_000))
 def quantile_chosen_too_well(original: Any) -> Any:
-    """A quantile is chosen at sixteen times the epsilon that was paid."""
+    """A quantile is chosen at four times the epsilon that was paid."""
 
     def choose(cells: Any, counts: Any, *, epsilon: Fraction, **rest: Any) -> int:
-        return int(original(cells, counts, epsilon=16 * epsilon, **rest))
+        return int(original(cells, counts, epsilon=4 * epsilon, **rest))
 
     return choose
 

@@ -46,9 +46,7 @@ def audit(
     ] = 0,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the catalogue's noise and of choices.")] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Also write an HTML page.")] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Of the pipeline: about fifteen minutes instead of one.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Of the pipeline: some eight minutes instead of one.")] = False,
     catalog: Annotated[
         Path | None,
         typer.Option(

@@ -75,7 +75,7 @@ class Effort:
 
 EFFORTS = {
     "quick": Effort(rounds=4, stored_rounds=0, channel_rounds=1, draws=30_000, units=20_000, key_rounds=2),
-    "full": Effort(rounds=150, stored_rounds=30, channel_rounds=12, draws=1_000_000, units=50_000, key_rounds=20),
+    "full": Effort(rounds=100, stored_rounds=20, channel_rounds=8, draws=500_000, units=50_000, key_rounds=20),
 }
 
 

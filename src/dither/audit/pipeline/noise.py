@@ -96,6 +96,7 @@ LAWS = (
     ),
     _law("Gaussian noise", "COUNT(*)", epsilon=None, rho=Fraction(1, 2)),
     _law("a median", "MEDIAN(v)", slow=True),
+    _law("a median of nobody else", "MEDIAN(v) FILTER (WHERE v = 10)", slow=True),
     _law("two columns", "COUNT(*)", "COUNT(*) FILTER (WHERE v < 10)"),
     _law("two questions", "COUNT(*)", where=("{always}", "{always} AND v < 10")),
     _law("two groups", "COUNT(*)", where=("{always} AND (k % 2 = 0 OR v < 10)",), paired=True),
