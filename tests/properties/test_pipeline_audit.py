@@ -31,7 +31,7 @@ def test_the_pipeline_passes_its_audit(check: str) -> None:
     assert found.verdict == "not_refuted", str(found)
     assert found.lines and found.error < 2e-5
     # A question of the audit's own that is refused would be audited by nobody.
-    assert check == "refusals" or not [line for line in found.lines if line.found == "refused"]
+    assert not [line for line in found.lines if line.untried]
 
 
 def test_the_search_reaches_what_is_priced() -> None:
@@ -171,6 +171,13 @@ def test_the_report_names_every_violation() -> None:
         assert "a <count>: epsilon >= 2, claimed epsilon 1 (event x[0] >= 5)" in text
     assert "violated" in found.section() and "a &lt;count&gt;" in found.section()
     assert "1e-06" in found.summary()
+
+
+def test_the_report_says_how_many_questions_were_refused() -> None:
+    refused = Line.judged("sensitivity", "SELECT 1", right=True, found="refused")
+    out = StringIO()
+    Console(file=out, width=200).print(an_audit(refused, Line("sensitivity", "SELECT 2", "not_refuted")).table())
+    assert "1, 1 refused" in out.getvalue()
 
 
 def test_the_page_holds_the_pipeline_alone_or_beside_mechanisms() -> None:

@@ -50,6 +50,11 @@ class Line:
         return cls(check, subject, "not_refuted" if right else "violated", claimed, found, detail, error)
 
     @property
+    def untried(self) -> bool:
+        """A question that is refused, where an answer was wanted: nothing was tried on it."""
+        return self.found == "refused" and not self.claimed
+
+    @property
     def violated(self) -> bool:
         return self.verdict == "violated"
 
@@ -92,7 +97,9 @@ class PipelineAudit:
             lines = self.of(check)
             bad = [line for line in lines if line.violated]
             verdict = Text("violated", style="bold red") if bad else Text("not refuted")
-            shown.add_row(check, asks, str(len(lines)), verdict)
+            untried = sum(line.untried for line in lines)
+            tried = f"{len(lines) - untried}" + (f", {untried} refused" if untried else "")
+            shown.add_row(check, asks, tried, verdict)
             for line in bad[:5]:
                 shown.add_row("", Text(_said(line), style="red"), "", "")
             if len(bad) > 5:
