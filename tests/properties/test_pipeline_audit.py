@@ -154,6 +154,17 @@ def test_watching_changes_nothing() -> None:
         assert [count for _, count in answer.rows()] == list(counted.values())
 
 
+def test_what_the_noise_leaves_of_the_groups_is_no_channel() -> None:
+    """LIMIT and HAVING above the noise take other groups away each time, on one database as on two."""
+    asked = [
+        Question("SELECT region, COUNT(*) AS n FROM t GROUP BY region ORDER BY n DESC LIMIT 1"),
+        Question("SELECT k, COUNT(*) FROM t GROUP BY k HAVING COUNT(*) > 1"),
+        Question("SELECT COUNT(*) FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) AS q WHERE n > 0"),
+    ]
+    found = run(checks=["channels"], questions=asked)
+    assert not found.violated, str(found)
+
+
 # The report ----------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from dither.audit.pipeline.databases import pairs
 from dither.audit.pipeline.questions import Question, public_rows
@@ -86,11 +87,13 @@ def _seen(session: Session, question: Question) -> Seen:
         seen["columns"] = (answer.columns, answer.finished.types, answer.notes)
         receipt = answer.receipt.to_dict()
         seen["receipt"] = json.dumps({k: v for k, v in receipt.items() if k not in ("entry", "hash", "digest")})
-        public = all(m.domain is not None for m in answer.plan.measures)
-        # Rows of public groups are there whatever the data; a HAVING or WHERE above the noise may take some away.
-        if public and "HAVING" not in question.sql.upper():
-            keys = [i for i, role in enumerate(answer.plan.roles) if role == "key"]
-            seen["groups"] = sorted(str([row[i] for i in keys]) for row in answer.rows())
+        # Public groups are measured whatever the data; what a HAVING or LIMIT leaves of them is up to the noise.
+        tables = {table.name: table for table in answer.tables}
+        seen["groups"] = [
+            [(name, np.ma.asarray(column).tolist()) for name, column in tables[measure.name].keys.items()]
+            for measure in answer.plan.measures
+            if measure.domain is not None
+        ]
     except DitherError as error:
         seen["error"] = _said(error)
     seen["balance"] = str(session.budget())
