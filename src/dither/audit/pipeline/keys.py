@@ -80,15 +80,15 @@ def keys(
     for shape in _SHAPES:
         say(f"{KEYS}: {shape.name}")
         terms = f"min_units_per_key = {shape.least_units}" if shape.least_units > 1 else ""
-        with World(loads(_CATALOG.format(terms=terms, tau=TAU)), entropy=entropy) as world:
-            world.fill("p", shape.rows.format(units=units))
-            hits = trials = 0
-            delta = Fraction(0)
-            for number in range(rounds):
-                before = world.ledger.spent().delta
-                sql = f"SELECT note, COUNT(*) FROM p WHERE note <> 'no. {number}' GROUP BY note"
-                answer = world.session.ask(sql, **shape.offer)
-                delta = max(delta, world.ledger.spent().delta - before)
+        catalog = loads(_CATALOG.format(terms=terms, tau=TAU))
+        hits = trials = 0
+        delta = Fraction(0)
+        for _ in range(rounds):
+            # A ledger for each question: no budget has the delta for many of them.
+            with World(catalog, entropy=entropy) as world:
+                world.fill("p", shape.rows.format(units=units))
+                answer = world.session.ask("SELECT note, COUNT(*) FROM p GROUP BY note", **shape.offer)
+                delta = max(delta, world.ledger.spent().delta)
                 hits += len({str(row[0]).partition(".")[0] for row in answer.rows()})
                 trials += units // 8 if "cut" in shape.name else -(-units // 8) if shape.least_units > 1 else units
         low = float(probability_below(hits, trials, error))
