@@ -25,6 +25,7 @@ statistics: $(VENV)/.test
 
 audit: $(VENV)/.test
 	$(BIN)/dither audit --calls 4000000 --seed 1
+	$(BIN)/dither audit pipeline --full --seed 1
 	$(BIN)/python -m pytest -n $(WORKERS) -m "long" tests/statistics/test_audit_power.py tests/statistics/test_audit_floats.py
 
 fuzz: $(VENV)/.test

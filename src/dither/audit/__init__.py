@@ -10,6 +10,7 @@ exact       Pair: epsilon, delta, trade-off and Renyi curves, worst event, as en
 bounds      what counts prove: Clopper-Pearson, ratios, Gaussian mu, one run
 catalogue   22 published mechanisms, wrong beside right, with the expected verdicts
 symbolic    the Laplace mechanism's proof, step by step
+pipeline    the whole way from SQL to answer, on invented neighbouring databases
 report      a terminal table; `page` an HTML page with trade-off curves
 """
 

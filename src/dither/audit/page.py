@@ -12,10 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from dither.audit.bounds import probability_above, probability_below
 from dither.audit.report import Result, exact_text, number, verdict_text
 from dither.audit.verdicts import Finding, Point
+
+if TYPE_CHECKING:
+    from dither.audit.pipeline import PipelineAudit
 
 __all__ = ["page", "trade_off_svg"]
 
@@ -31,6 +35,9 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
 th:nth-child(-n+2), td:nth-child(-n+2), th:last-child, td:last-child { text-align: left; }
+.pipeline th, .pipeline td { text-align: left; vertical-align: top; }
+.pipeline .check { padding-top: 1.2rem; border-bottom-width: 2px; }
+.pipeline code { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85em; }
 .violated { color: var(--found); font-weight: 600; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: 1.5rem; margin-top: 2rem; }
 h2 { font-size: 1rem; margin: 0 0 .2rem; } p { margin: .2rem 0; color: var(--soft); font-size: .85rem; }
@@ -43,18 +50,27 @@ text { fill: var(--soft); font-size: 10px; }
 """
 
 
-def page(results: Sequence[Result], *, title: str = "Audit") -> str:
-    """The whole page as text."""
+def page(results: Sequence[Result], *, title: str = "Audit", pipeline: PipelineAudit | None = None) -> str:
+    """The whole page as text: the audited mechanisms, and the audit of the pipeline where there is one."""
+    parts = [_mechanisms(results, title)] if results or pipeline is None else []
+    parts += [pipeline.section()] if pipeline is not None else []
+    body = "\n".join(parts)
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title><style>{_STYLE}</style></head><body>
+{body}
+</body></html>
+"""
+
+
+def _mechanisms(results: Sequence[Result], title: str) -> str:
     rows = "\n".join(_row(each) for each in results)
     cards = "\n".join(_card(each) for each in results)
     heads = "".join(
         f"<th>{each}</th>"
         for each in ("", "mechanism", "claimed", "true", "exact for the pair", "sampled &ge;", "calls", "s", "verdict")
     )
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title><style>{_STYLE}</style></head><body>
-<h1>{escape(title)}</h1>
+    return f"""<h1>{escape(title)}</h1>
 <p>Dashed: what the claim allows. Blue: the exact law. Red: events found by sampling, an estimate; the box is the
 confirmed event with its bounds. Anything certified below the dashed line refutes the claim. "Not refuted" never means
 private.</p>
@@ -63,8 +79,7 @@ private.</p>
 </tbody></table>
 <div class="cards">
 {cards}
-</div></body></html>
-"""
+</div>"""
 
 
 def trade_off_svg(

@@ -1,9 +1,12 @@
-"""`dither audit`: the catalogue of right and wrong mechanisms, or somebody's own mechanism, put to the test."""
+"""`dither audit`: known right and wrong mechanisms, somebody's own, or the whole pipeline put to the test."""
 
 from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
+class What(StrEnum):
+    mechanisms = "mechanisms"
+    pipeline = "pipeline"
+
+
 def audit(
+    what: Annotated[
+        What, typer.Argument(help="Mechanisms by themselves, or all that lies between a question and its answer.")
+    ] = What.mechanisms,
     target: Annotated[
         str | None,
         typer.Option(
@@ -35,10 +46,24 @@ def audit(
     ] = 0,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the catalogue's noise and of choices.")] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Also write an HTML page.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Of the pipeline: some eight minutes instead of one.")] = False,
+    catalog: Annotated[
+        Path | None,
+        typer.Option(
+            "--catalog",
+            "-c",
+            metavar="FILE",
+            help="Of the pipeline: your catalog and its test questions, on invented rows.",
+        ),
+    ] = None,
 ) -> None:
     """Audit mechanisms: exactly where their law is known, and by searching for events that refute the claim.
+    Or audit the pipeline: questions in SQL on invented databases that differ in one unit.
 
-    "Not refuted" never means private. Ends with status 70 when a verdict of the catalogue is not the expected one."""
+    "Not refuted" never means private. Ends with status 70 when the pipeline is refuted."""
+    if what is What.pipeline:
+        _pipeline(full, seed, catalog, report)
+        return
     if target is not None:
         _own(target, inputs, claimed, delta, calls or 1_000_000, seed)
         return
@@ -51,6 +76,38 @@ def audit(
     out().print(reports.table(results))
     if report is not None:
         report.write_text(page(results), encoding="utf-8")
+
+
+def _pipeline(full: bool, seed: int | None, file: Path | None, report: Path | None) -> None:
+    from dither.audit import page, pipeline
+    from dither.cli.context import read_catalog
+    from dither.cli.screen import out, say
+    from dither.errors import GuaranteeError
+
+    if report is not None and not report.absolute().parent.is_dir():
+        raise InvalidParameter("--report", expected="a file in a folder that exists", found=str(report))
+    catalog = None if file is None else read_catalog(file)
+    with _watched() as progress:
+        found = pipeline.run(effort="full" if full else "quick", seed=seed, catalog=catalog, progress=progress)
+    out().print(found.table())
+    if report is not None:
+        report.write_text(page([], title="Audit of the pipeline", pipeline=found), encoding="utf-8")
+        say(f"Wrote {report}.")
+    if found.violated:
+        raise GuaranteeError(f"The audit refutes the pipeline: {', '.join(found.violated)}.")
+
+
+@contextmanager
+def _watched() -> Iterator[Callable[[str], None]]:
+    """A spinner on stderr that says what is tried now, where somebody is watching."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+        task = shown.add_task("", total=None)
+        yield lambda doing: shown.update(task, description=doing[:100])
 
 
 def _own(target: str, inputs: tuple[str, str], claimed: float, delta: float, calls: int, seed: int | None) -> None:
