@@ -509,14 +509,34 @@ SELECT COUNT(*) FROM t WHERE age DIV 7 = 3;
 -- refuse F-111
 SELECT COUNT(*) FROM t WHERE ROUND(age, digits := 1) = 3;
 
--- Later ------------------------------------------------------------------------------------------------------------
+-- Conditions and orders that need a second look ------------------------------------------------------------------------
 
--- later: an alias of the SELECT list in QUALIFY over rows
+-- same
 SELECT COUNT(*) AS n FROM (SELECT uid, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY ts) AS rn FROM t QUALIFY rn = 1) AS x;
--- later: ORDER BY ALL
+-- same
+SELECT COUNT(*) AS n FROM (SELECT uid, age AS income, RANK() OVER (PARTITION BY uid ORDER BY age) AS r FROM t QUALIFY r = 1 AND income > 100) AS x;
+-- refuse N-101
+SELECT COUNT(*) AS n FROM (SELECT uid, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY ts) AS rn FROM t QUALIFY other = 1) AS x;
+-- same
 SELECT region, COUNT(*) AS n FROM t GROUP BY ALL ORDER BY ALL;
--- later: [NOT] IN and EXISTS inside OR
+-- same
+SELECT region, flag, COUNT(*) AS n FROM t GROUP BY ALL ORDER BY ALL DESC NULLS FIRST;
+-- same
 SELECT COUNT(*) AS n FROM t WHERE uid NOT IN (SELECT uid FROM o) OR age > 25;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE age > 25 OR uid IN (SELECT uid FROM o WHERE amt > 50);
+-- same
+SELECT COUNT(*) AS n FROM t WHERE NOT EXISTS (SELECT 1 FROM o WHERE o.uid = t.uid AND o.amt > 30) OR age < 20;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE CASE WHEN EXISTS (SELECT 1 FROM o WHERE o.uid = t.uid) THEN age > 20 ELSE age < 25 END;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE (uid IN (SELECT uid FROM o WHERE amt > 50)) = (uid IN (SELECT uid FROM o WHERE amt > 70));
+-- refuse S-160
+SELECT COUNT(*) AS n FROM t WHERE age > 25 OR age IN (SELECT amt FROM o);
+-- refuse S-160
+SELECT COUNT(*) AS n FROM t WHERE age > 25 OR EXISTS (SELECT 1 FROM o WHERE o.amt = t.age);
+-- refuse S-160
+SELECT COUNT(*) AS n FROM t WHERE age > 25 OR uid >= ANY (SELECT uid FROM o);
 
 -- Mended: each was wrong once ---------------------------------------------------------------------------------------
 

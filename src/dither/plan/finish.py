@@ -284,10 +284,23 @@ class Rewriter:
         for value in tree.take(field) or []:
             order = Tree(value, tree.text)
             order.take("null_order")
+            if value["expression"]["class"] == "STAR":
+                result.append(self._order_by_all(order))
+                continue
             changed = {**value, "expression": self._child(order, "expression")}
             order.done()
             result.append(changed)
         return result
+
+    def _order_by_all(self, order: Tree) -> Json:
+        """ORDER BY ALL: by the columns of the answer, which are public."""
+        star = order.need_child("expression")
+        if star.take("relation_name") or star.take("exclude_list") or star.take("expr"):
+            raise star.refuse("P-121", "ORDER BY takes ALL, an expression or a column here.")
+        star.take("columns")
+        star.done()
+        order.done()
+        return copy.deepcopy(order.data)
 
 
 def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTree]) -> FinishTree:

@@ -5,7 +5,7 @@ Flow: `lower.select` calls `select` for SELECTs without aggregates and `aggregat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dither.plan import finish, grouped, separable, unit_rows
 from dither.plan.separable import Relation
@@ -66,12 +66,31 @@ def select(lowering: Lowering, tree: Tree, relation: Relation) -> Relation:
         else:
             outputs.append((finish.item_name(item), binder.bind(item)))
     qualify = tree.child("qualify")
+    if qualify is not None:
+        qualify = _with_aliases(qualify, tree.children("select_list"), relation)
     conditions = () if qualify is None else conjuncts(binder.condition(qualify, "QUALIFY"))
     tree.done()
     for condition in conditions:
         binder.relation = separable.filter_rows(binder.relation, condition)
     projected = separable.project(binder.relation, outputs, lowering.ids)
     return separable.distinct(projected, tree.span) if wants_distinct else projected
+
+
+def _with_aliases(condition: Tree, items: list[Tree], relation: Relation) -> Tree:
+    """The condition with aliases of the SELECT list written out; a column of the table hides an alias of its name."""
+    named = {item.alias.lower(): item.data for item in items if item.alias}
+
+    def written_out(data: Any) -> Any:
+        if isinstance(data, list):
+            return [written_out(item) for item in data]
+        if not isinstance(data, dict):
+            return data
+        path = data.get("column_names") if data.get("class") == "COLUMN_REF" else None
+        if path and len(path) == 1 and path[0].lower() in named and relation.scope.find(path) is None:
+            return {**named[path[0].lower()], "alias": ""}
+        return {key: written_out(value) for key, value in data.items()}
+
+    return Tree(written_out(condition.data), condition.text)
 
 
 def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.GroupKeys) -> Relation:

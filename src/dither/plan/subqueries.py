@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from dither.plan import finish, separable, unit_rows
 from dither.plan.separable import Relation
+from dither.sql import embedded
 from dither.sql.bind import Binder, call_of
-from dither.sql.expressions import Expr, columns_of
+from dither.sql.expressions import Expr, columns_of, literal
 from dither.sql.functions import logic
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import Tree
@@ -67,10 +68,9 @@ def scalar(
     from dither.plan import phases
     from dither.plan.lower import Environment
 
-    if str(tree.take("subquery_type")) != "SCALAR":
-        raise tree.refuse(
-            "S-160", "This kind of subquery cannot stand here.", hint="Use it as a condition of its own in WHERE."
-        )
+    if str(tree.data["subquery_type"]) != "SCALAR":
+        return _found(lowering, relation, tree, environment or Environment())
+    tree.take("subquery_type")
     body = Tree({**tree.take("subquery"), "type": "STATEMENT"}, tree.text)
     select = body.need_child("node")
     tree.take("comparison_type")
@@ -81,6 +81,37 @@ def scalar(
     if isinstance(whole, Relation):
         raise tree.refuse("S-124", "A subquery used as a value must aggregate.", hint="Write (SELECT AVG(x) FROM ...).")
     return phases.as_value(lowering, whole, tree), relation
+
+
+def _found(lowering: Lowering, relation: Relation, tree: Tree, environment: Environment) -> tuple[Expr, Relation]:
+    """EXISTS and IN as a value, in OR or CASE: whether the unit has any row inside, by a count joined on. Neither side
+    of a match on units is ever NULL, so the value is never unknown."""
+    kind = str(tree.take("subquery_type"))
+    subject = tree.child("child")
+    outer = None if subject is None else Binder(relation.scope, now=lowering.now).bind(subject)
+    inner, condition, outputs = _correlated(lowering, relation, tree, environment)
+    if (
+        kind == "ANY"
+        and tree.data.get("comparison_type") == "COMPARE_EQUAL"
+        and condition is None
+        and len(outputs) == 1
+    ):
+        assert outer is not None
+        condition = logic.compare(call_of(tree, "IN", outer, outputs[0]), "=")
+    elif kind not in ("EXISTS", "NOT_EXISTS"):
+        condition = None
+    if not inner.protected or condition is None or not _is_unit_match(condition, relation, inner):
+        raise tree.refuse(
+            "S-160",
+            "This kind of subquery cannot stand here.",
+            hint="Use it as a condition of its own in WHERE, or match it on the unit alone.",
+        )
+    tree.take("comparison_type")
+    tree.done()
+    counted = embedded.parse_json("SELECT count(*)")["statements"][0]["node"]["select_list"][0]
+    count, joined = unit_rows.joined_aggregate(lowering, relation, inner, Tree(counted, tree.text))
+    symbol = "=" if kind == "NOT_EXISTS" else ">"
+    return logic.compare(call_of(tree, symbol, count, literal(0)), symbol), joined
 
 
 def _is_correlated(lowering: Lowering, relation: Relation, select: Tree) -> bool:
