@@ -110,7 +110,7 @@ def test_answers_over_chosen_bounds_are_near_the_truth() -> None:
         for g, count, total, mean, median in answer.rows():
             if g is not None:
                 row = truth.loc[g]
-                assert abs(count - row.n) < 0.1 * row.n and abs(total - row.x) < 0.15 * row.x
+                assert abs(count - row.n) < 0.1 * row.n and abs(total - row.x) < 0.25 * row.x
                 assert abs(mean - row.k) < 0.2 * row.k and abs(median - row.m) < 0.3 * row.m
 
 
@@ -147,8 +147,8 @@ def test_where_no_rows_are_seen_the_question_is_refused_and_the_look_is_paid() -
         with pytest.raises(QueryRefused) as refusal:
             db.ask("SELECT SUM(x) FROM data", epsilon="0.01")
         assert refusal.value.code == "B-120" and not db.bounds
-        # A tenth for the rows per unit, a quarter of the rest for the bounds.
-        assert db.ledger.spent().epsilon == Fraction(1, 1000) + Fraction(9, 4000)
+        # 22.5 % for the rows per unit, a quarter of the rest for the bounds.
+        assert db.ledger.spent().epsilon == Fraction(225, 100_000) + Fraction(775, 400_000)
 
 
 def test_without_room_for_all_of_it_nothing_is_chosen() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import duckdb
 
 from dither.catalog.load import loads
-from dither.catalog.model import Catalog, Table
+from dither.catalog.model import Catalog, Table, fold
 from dither.engines.duckdb import DuckDBEngine
-from dither.engines.sources import view_name
+from dither.engines.sources import Enforced, enforced_by_duckdb, view_name
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy
 from dither.plan import nodes
@@ -50,8 +50,8 @@ class MemoryTables:
     def version(self) -> str:
         return self.stamp
 
-    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
-        return frozenset()
+    def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
+        return enforced_by_duckdb(cursor, "memory", "main", view_name(fold(table.name)))
 
     def close(self) -> None:
         """Nothing is held."""

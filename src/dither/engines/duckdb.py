@@ -187,9 +187,14 @@ class DuckDBEngine:
                 rows = cursor.execute(f"DESCRIBE {view}").fetchall()
             except duckdb.Error:
                 continue
-            unique = self._source.unique_columns(cursor, table)
+            enforced = self._source.enforced(cursor, table)
             columns = [
-                SchemaColumn(str(row[0]), str(row[1]), nullable=True, unique=fold(str(row[0])) in unique)
+                SchemaColumn(
+                    str(row[0]),
+                    str(row[1]),
+                    nullable=fold(str(row[0])) not in enforced.required,
+                    unique=fold(str(row[0])) in enforced.unique,
+                )
                 for row in rows
             ]
             result.append(SchemaTable(table.source_name or table.name, columns))

@@ -10,6 +10,7 @@ import glob
 import os
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -21,9 +22,18 @@ from dither.engines import csv_copy
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
-__all__ = ["Inventions", "Source", "describe", "open_source", "view_name"]
+__all__ = ["Enforced", "Inventions", "Source", "describe", "enforced_by_duckdb", "open_source", "view_name"]
 
 DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
+
+
+@dataclass(frozen=True)
+class Enforced:
+    """Folded names of columns the engine keeps to a rule, so that no row can break it."""
+
+    unique: frozenset[str] = frozenset()
+    required: frozenset[str] = frozenset()
+    """Never NULL."""
 
 
 class Source(Protocol):
@@ -39,8 +49,8 @@ class Source(Protocol):
     def version(self) -> str:
         """Changes whenever the stored rows may have."""
 
-    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
-        """Folded names of columns whose uniqueness the engine itself enforces."""
+    def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
+        """What the engine itself enforces on the table's columns."""
 
     def close(self) -> None: ...
 
@@ -69,15 +79,10 @@ class DatabaseFile:
     def version(self) -> str:
         return _stat_version([self.path, Path(f"{self.path}.wal")])
 
-    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
+    def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         name = table.source_name or table.name
         schema, _, bare = name.rpartition(".")
-        rows = cursor.execute(
-            "SELECT constraint_column_names FROM duckdb_constraints() WHERE database_name = 'source' AND "
-            "lower(table_name) = ? AND lower(schema_name) = ? AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')",
-            [bare.lower(), (schema or "main").lower()],
-        ).fetchall()
-        return frozenset(fold(names[0]) for (names,) in rows if len(names) == 1)
+        return enforced_by_duckdb(cursor, "source", schema or "main", bare)
 
     def close(self) -> None:
         """Nothing beyond the connection is held."""
@@ -101,8 +106,8 @@ class Files:
     def version(self) -> str:
         return _stat_version([Path(path) for path in self.files()])
 
-    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
-        return frozenset()
+    def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
+        return Enforced()
 
     def close(self) -> None:
         """Nothing beyond the connection is held."""
@@ -129,8 +134,8 @@ class Frame:
     def version(self) -> str:
         return self._version
 
-    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
-        return frozenset()
+    def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
+        return Enforced()
 
     def close(self) -> None:
         self._frame = None
@@ -165,8 +170,8 @@ class Inventions:
     def version(self) -> str:
         return "invented"
 
-    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
-        return frozenset()
+    def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
+        return Enforced()
 
     def close(self) -> None:
         """Nothing is held."""
@@ -263,6 +268,18 @@ def _files_of(path: Path, location: str, table: Table) -> list[str]:
         exact = [p for suffix in (".parquet", ".csv") for p in path.glob(f"*{suffix}") if fold(p.stem) == fold(name)]
         return [str(p) for p in exact] or sorted(str(p) for p in (path / name).glob("*.parquet"))
     return sorted(glob.glob(location))
+
+
+def enforced_by_duckdb(cursor: duckdb.DuckDBPyConnection, database: str, schema: str, table: str) -> Enforced:
+    """Constraints of a table of DuckDB's own; a view has none."""
+    rows = cursor.execute(
+        "SELECT constraint_type, constraint_column_names FROM duckdb_constraints() WHERE database_name = ? AND "
+        "lower(schema_name) = ? AND lower(table_name) = ? AND constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'NOT NULL')",
+        [database, schema.lower(), table.lower()],
+    ).fetchall()
+    unique = {fold(names[0]) for kind, names in rows if kind != "NOT NULL" and len(names) == 1}
+    required = {fold(name) for kind, names in rows if kind != "UNIQUE" for name in names}
+    return Enforced(frozenset(unique), frozenset(required))
 
 
 def _find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:

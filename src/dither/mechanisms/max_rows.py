@@ -33,8 +33,8 @@ MARGIN = 12
 unit because the threshold's own noise is that low, and lands on a level thousands of times too high."""
 
 SHARE_FROM = Fraction(3, 10)
-"""From this epsilon on, a quarter of it measures the share of rows kept."""
-_SHARE_OF_EPSILON = Fraction(1, 4)
+"""From this epsilon on, three twentieths of it measure the share of rows kept."""
+_SHARE_OF_EPSILON = Fraction(3, 20)
 _SEEN = 2
 """A doubling of levels counts as seen when its noisy count passes this many 95 % half-widths."""
 _MOST_UNITS = 2**50

@@ -127,11 +127,13 @@ def _last_seen(noisy: Floats, scale: float) -> tuple[int, int]:
 
 @cache
 def _sight(width: int) -> float:
-    """In noise scales: a sum of `width` noises is above this with at most a chance of its share of _FALSE_SIGHT.
-    Chernoff: P(sum > t) <= (1 - s²)^-width e^(-s t) for every s in (0, 1)."""
+    """In noise scales: a sum of `width` noises is above this with at most a chance of its share of _FALSE_SIGHT, of
+    which half is for single levels. Chernoff: P(sum > t) <= (1 - s²)^-width e^(-s t) for every s in (0, 1)."""
+    chance = _FALSE_SIGHT / (4 * LEVELS)
+    if width == 1:
+        return -math.log(2 * chance)
     s = np.linspace(0.005, 0.995, 199)
-    chance = _FALSE_SIGHT / (2 * LEVELS * len(_WIDTHS))
-    return float(((-math.log(chance) - width * np.log(1 - s * s)) / s).min())
+    return float(((-math.log(chance / (len(_WIDTHS) - 1)) - width * np.log(1 - s * s)) / s).min())
 
 
 def _checked(histogram: Values, max_rows: int, groups: int) -> Integers:

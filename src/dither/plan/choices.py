@@ -70,4 +70,5 @@ def with_bounds(expr: Expr, bounds: Bounds) -> Expr:
         # Outward: a level between two whole numbers would clamp the larger one.
         lo, hi = Fraction(math.floor(lo)), Fraction(math.ceil(hi))
     ends = (int(lo), int(hi)) if expr.type.kind is Kind.INTEGER else (lo, hi)
-    return read_column(replace(column, bounds=ends), engine_type, str(expr.args[0].payload))
+    required = not expr.nullable
+    return read_column(replace(column, bounds=ends), engine_type, str(expr.args[0].payload), required=required)

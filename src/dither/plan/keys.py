@@ -168,16 +168,17 @@ class _Derivation:
             weak = identifier in self.relation.extended
             return self._listed(name, [*values, None] if weak and None not in values else values, node.type)
         column = table.columns.get(source[1])
-        return None if column is None else self._declared(name, column, node.type)
+        nullable = node.nullable or identifier in self.relation.extended
+        return None if column is None else self._declared(name, column, node.type, nullable=nullable)
 
-    def _declared(self, identifier: str, column: Column, type: Type) -> tuple[str, int] | None:
+    def _declared(self, identifier: str, column: Column, type: Type, *, nullable: bool) -> tuple[str, int] | None:
         if column.values is not None:
             return self._listed(identifier, [*column.values, None], type)
         if type.kind is Kind.BOOLEAN:
-            return self._listed(identifier, [False, True, None], type)
+            return self._listed(identifier, [False, True, *([None] if nullable else [])], type)
         if column.bounds is not None and type.kind in (Kind.INTEGER, Kind.DATE):
             lo, hi = (_units(end) for end in column.bounds)
-            return _range_sql(identifier, type, lo, hi)
+            return _range_sql(identifier, type, lo, hi, nullable=nullable)
         return None
 
     def _extended(self, identifier: str, name: str, node: Expr) -> tuple[str, int] | None:

@@ -28,15 +28,18 @@ from dither.sql.types import (
 __all__ = ["read_column"]
 
 
-def read_column(column: Column, engine_type: str, identifier: str) -> Expr:
-    """The column clamped to its bounds, or NULL outside its values: never anything else, whatever is stored."""
+def read_column(column: Column, engine_type: str, identifier: str, *, required: bool = False) -> Expr:
+    """The column clamped to its bounds, or NULL outside its values: never anything else, whatever is stored.
+    required: the engine enforces that it is never NULL; whole numbers and booleans then stay so when they are read."""
     type = _type_of(column, engine_type)
     lo, hi = _range_of(column, type)
     length = 0
     if type.kind is Kind.TEXT:
         length = max((len(str(value)) for value in column.values), default=0) if column.values else STORED_TEXT
-    raw = make_column(identifier, type, nullable=True, lo=lo, hi=hi, length=length)
-    return Expr("read", type, (raw,), payload=(column, engine_type.upper()), nullable=True, lo=lo, hi=hi, length=length)
+    nullable = not (required and column.values is None and type.kind in (Kind.INTEGER, Kind.BOOLEAN))
+    raw = make_column(identifier, type, nullable=nullable, lo=lo, hi=hi, length=length)
+    facts = (column, engine_type.upper())
+    return Expr("read", type, (raw,), payload=facts, nullable=nullable, lo=lo, hi=hi, length=length)
 
 
 def _type_of(column: Column, engine_type: str) -> Type:

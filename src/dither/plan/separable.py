@@ -109,7 +109,7 @@ def scan(catalog: Catalog, table: Table, schema: SchemaTable, ids: Ids, *, tau: 
         if _is_unit_column(catalog, table, entry.name) and declared.bounds is None and declared.values is None:
             expr = replace(read_column(declared, found.engine_type, unit).args[0], nullable=False)
         else:
-            expr = read_column(declared, found.engine_type, entry.id)
+            expr = read_column(declared, found.engine_type, entry.id, required=not found.nullable)
         columns.append(NamedColumn(table.name, declared.name, expr))
     key = fold(table.name)
     sources = {entry.id: (key, fold(entry.name)) for entry in raw}

@@ -95,7 +95,7 @@ def test_a_larger_offer_also_pays_for_the_share_of_rows_kept(neighbours, distanc
         neighbours=neighbours,
         entropy=insecure_seeded(1),
     )
-    assert tuned.events == (PureEvent(Fraction(3, 10)), LaplaceEvent(Fraction(10 * distance), distance))
+    assert tuned.events == (PureEvent(Fraction(17, 50)), LaplaceEvent(Fraction(50 * distance, 3), distance))
     assert tuned.price.epsilon == Fraction(2, 5)
 
 

@@ -21,7 +21,7 @@ from dither.audit.pipeline.world import Tables, World
 from dither.catalog.load import loads
 from dither.catalog.model import Catalog, Table
 from dither.engines.duckdb import DuckDBEngine
-from dither.engines.sources import view_name
+from dither.engines.sources import Enforced, view_name
 from dither.errors import DitherError, EngineError
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy
@@ -151,8 +151,8 @@ class _Failing:
     def version(self) -> str:
         return "invented"
 
-    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
-        return frozenset()
+    def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
+        return Enforced()
 
     def close(self) -> None:
         """Nothing is held."""

@@ -19,7 +19,7 @@ from dither.catalog.model import Analyst, Catalog, ColumnType, ColumnUnit, Refer
 from dither.catalog.schema import SchemaTable
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.duckdb import DuckDBEngine
-from dither.engines.sources import view_name
+from dither.engines.sources import Enforced, view_name
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy
 from dither.plan import nodes
@@ -104,8 +104,8 @@ class _Invented:
     def version(self) -> str:
         return f"invented {self.state}"
 
-    def unique_columns(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> frozenset[str]:
-        return frozenset()
+    def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
+        return Enforced()
 
     def close(self) -> None:
         """Nothing is held."""
