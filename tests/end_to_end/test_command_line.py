@@ -17,31 +17,16 @@ import duckdb
 import pyarrow.ipc
 import pytest
 
-import dither
 from dither.ledger.ledger import Ledger
+from support.health import DATA, health_catalog
 
-DATA = Path(dither.__file__).parent / "data" / "randhie.parquet"
-
-CATALOG = """\
-[dataset]
-name = "health"
-[source]
-url = "randhie.parquet"
-[unit]
-name = "person"
-[budget]
-epsilon = 2
-[tables.care]
-privacy_unit = "person"
-max_rows_per_unit = 5
-[tables.care.columns]
-health = { type = "text", values = ["excellent", "good", "fair", "poor"] }
-sex = { type = "text" }
-visits = { type = "integer", bounds = [0, 50] }
-[checks]
-answered = ["SELECT health, COUNT(*) FROM care GROUP BY health"]
-refused = ["SELECT * FROM care"]
-"""
+CATALOG = (
+    health_catalog(
+        columns='health = { type = "text", values = ["excellent", "good", "fair", "poor"] }\n'
+        'sex = { type = "text" }\nvisits = { type = "integer", bounds = [0, 50] }',
+    )
+    + '[checks]\nanswered = ["SELECT health, COUNT(*) FROM care GROUP BY health"]\nrefused = ["SELECT * FROM care"]\n'
+)
 # Byte code is kept between runs, as it is after an installation: each start is then a third shorter.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 ENVIRONMENT |= {"COLUMNS": "140", "NO_COLOR": "1"}

@@ -15,19 +15,11 @@ from dither.answer.complete import complete
 from dither.plan.price import Offer, PricedPlan, PricedVector, RunningLaw, price_plan
 from dither.plan.running import axis_of
 from dither.secret import open_secret
-from support.cases import DDL, TAU, UNITS, catalog, public_rows, random_rows, without
+from support.cases import TAU, UNITS, open_world, random_rows, without
 from support.exactly import assert_same, noise_off
 from support.worlds import World
 
 Rows = Sequence[tuple[Any, ...]]
-
-
-def open_world(dataset: str = "") -> World:
-    world = World(catalog(dataset=dataset), DDL)
-    dim, tiny = public_rows()
-    world.load("dim", dim)
-    world.load("tiny", tiny)
-    return world
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +82,7 @@ def test_without_noise_totals_are_duckdbs_own(world: World, question: str, offer
 @pytest.mark.parametrize("dataset", ["", 'neighbours = "replace"'], ids=["add or remove", "replace"])
 @pytest.mark.parametrize("offer", [Offer.create(epsilon=1), Offer.create(rho=1)], ids=["epsilon", "rho"])
 def test_one_unit_moves_what_is_measured_by_at_most_the_distance_paid_for(dataset: str, offer: Offer) -> None:
-    world = open_world(dataset)
+    world = open_world(dataset=dataset)
     reached = False
     for question in QUESTIONS:
         plan = world.session.plan(question)

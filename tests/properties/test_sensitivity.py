@@ -17,7 +17,7 @@ from dither.plan.nodes import Vector
 from dither.plan.price import PricedMeasure
 from dither.secret import open_secret
 from dither.sql.types import Kind
-from support.cases import DDL, RELATIONS, Rows, catalog, heavy_rows, public_rows, random_rows, without
+from support.cases import RELATIONS, Rows, heavy_rows, open_world, random_rows, without
 from support.exactly import exact_answer
 from support.worlds import World, catalog_text
 
@@ -59,14 +59,6 @@ class Watch:
         self.world.load("t", t)
         self.world.load("o", o)
         return self.world.vectors(self.measure.measure)
-
-
-def open_world(**terms: str) -> World:
-    world = World(catalog(**terms), DDL)
-    dim, tiny = public_rows()
-    world.load("dim", dim)
-    world.load("tiny", tiny)
-    return world
 
 
 @pytest.fixture(scope="module")

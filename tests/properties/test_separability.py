@@ -24,10 +24,9 @@ from support.cases import (
     TAU,
     UNITS,
     Rows,
-    catalog,
     composed,
     heavy_rows,
-    public_rows,
+    open_world,
     random_rows,
     without,
 )
@@ -39,14 +38,6 @@ LOOSE = {
     "public left join": "only half of dim's rows of one region meet the other condition",
     "aggregate of a join": "a row per unit and region: at most as many as regions, which is not counted",
 }
-
-
-def open_world(**terms: Any) -> World:
-    world = World(catalog(), DDL, **terms)
-    dim, tiny = public_rows()
-    world.load("dim", dim)
-    world.load("tiny", tiny)
-    return world
 
 
 @pytest.fixture(scope="module")

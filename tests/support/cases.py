@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from support.worlds import catalog_text
+from support.worlds import World, catalog_text
 
 __all__ = [
     "DDL",
@@ -25,6 +25,7 @@ __all__ = [
     "catalog",
     "composed",
     "heavy_rows",
+    "open_world",
     "public_rows",
     "random_rows",
     "without",
@@ -180,6 +181,15 @@ def heavy_rows() -> Iterator[tuple[Rows, Rows]]:
     # Different rows, for operators that merge equal ones.
     different = [(1, "ab"[i], 10.25, 7 - i, Decimal("4.75"), True, dt.date(2020, 1, 1 + i)) for i in range(TAU)]
     yield different, [(1, 5, "a"), (1, 4, "a")]
+
+
+def open_world(*, dataset: str = "", **terms: Any) -> World:
+    """A data set of these tables, its public ones filled."""
+    world = World(catalog(dataset=dataset), DDL, **terms)
+    dim, tiny = public_rows()
+    world.load("dim", dim)
+    world.load("tiny", tiny)
+    return world
 
 
 def public_rows() -> tuple[Rows, Rows]:

@@ -10,26 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import dither
 from dither.catalog.load import load
 from dither.cli import main
 from dither.cli.context import owner_ledger
+from support.health import DATA, health_catalog
 
-DATA = Path(dither.__file__).parent / "data" / "randhie.parquet"
-CATALOG = """\
-[dataset]
-name = "health"
-[source]
-url = "randhie.parquet"
-[unit]
-name = "person"
-[budget]
-epsilon = 2
-delta = 1e-9
-[tables.care]
-privacy_unit = "person"
-max_rows_per_unit = 5
-"""
+CATALOG = health_catalog(budget="epsilon = 2\ndelta = 1e-9")
 RELEASE = {"name": "poster", "who": "Dr. Roe", "when": "2026-01-02", "reason": "paper", "epsilon": 0.25}
 ASK = ["ask", "SELECT COUNT(*) FROM care", "-e", "1/4"]
 

@@ -7,33 +7,17 @@ from pathlib import Path
 
 import pytest
 
-import dither
 from dither import errors
 from dither.cli import main
 from dither.cli.screen import amount
 from dither.exact import exact
+from support.health import DATA, health_catalog
 
-DATA = Path(dither.__file__).parent / "data" / "randhie.parquet"
-
-CATALOG = """\
-[dataset]
-name = "health"
-[source]
-url = "randhie.parquet"
-[unit]
-name = "person"
-[budget]
-epsilon = 2
-delta = 1e-9
-[analysts.research]
-epsilon = 1
-[tables.care]
-privacy_unit = "person"
-max_rows_per_unit = 5
-[tables.care.columns]
-health = { type = "text", values = ["excellent", "good", "fair", "poor"] }
-income = { type = "integer" }
-"""
+CATALOG = health_catalog(
+    budget="epsilon = 2\ndelta = 1e-9",
+    sections="[analysts.research]\nepsilon = 1\n",
+    columns='health = { type = "text", values = ["excellent", "good", "fair", "poor"] }\nincome = { type = "integer" }',
+)
 
 
 @pytest.fixture

@@ -10,29 +10,15 @@ from pathlib import Path
 
 import pytest
 
-import dither
 from dither.catalog.load import load
 from dither.cli import main
+from support.health import DATA, health_catalog
 
-DATA = Path(dither.__file__).parent / "data" / "randhie.parquet"
-CATALOG = """\
-[dataset]
-name = "health"
-[source]
-url = "randhie.parquet"
-[unit]
-name = "person"
-[budget]
-epsilon = 2   # agreed in May
-delta = 1e-9
-[tables.care]
-privacy_unit = "person"
-max_rows_per_unit = 5
-[tables.care.columns]
-health = { type = "text", values = ["excellent", "good", "fair", "poor"] }
-sex = { type = "text" }
-visits = { type = "integer", bounds = [0, 50] }
-"""
+CATALOG = health_catalog(
+    budget="epsilon = 2   # agreed in May\ndelta = 1e-9",
+    columns='health = { type = "text", values = ["excellent", "good", "fair", "poor"] }\n'
+    'sex = { type = "text" }\nvisits = { type = "integer", bounds = [0, 50] }',
+)
 QUESTIONS = """\
 -- within 50
 SELECT health, COUNT(*) AS n FROM care GROUP BY health;

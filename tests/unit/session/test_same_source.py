@@ -13,21 +13,8 @@ from dither.catalog.load import load
 from dither.ledger.registry import NOTE
 from dither.session.open import open_catalog
 from dither.session.same_source import look_beside
+from support.health import DATA, health_catalog
 
-DATA = Path(dither.__file__).parent / "data" / "randhie.parquet"
-CATALOG = """\
-[dataset]
-name = "{name}"
-[source]
-url = "randhie.parquet"
-[unit]
-name = "person"
-[budget]
-epsilon = 2
-[tables.care]
-privacy_unit = "person"
-max_rows_per_unit = 5
-"""
 ANALYSTS = "[analysts.research]\nepsilon = 1\n"
 
 
@@ -36,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     shutil.copy(DATA, tmp_path)
     for name in ("first", "second"):
-        (tmp_path / f"{name}.toml").write_text(CATALOG.format(name=name), encoding="utf-8")
+        (tmp_path / f"{name}.toml").write_text(health_catalog(name=name), encoding="utf-8")
     return tmp_path
 
 
