@@ -70,7 +70,10 @@ def write_kept(
         connection.execute("INSERT INTO kept.stored VALUES (?, ?)", [scan.table, stamp])
         connection.execute("DETACH kept")
     except duckdb.Error:
-        raise EngineError("The rows that count could not be stored.") from None
+        raise EngineError(
+            "The rows that count could not be stored.",
+            hint="Another session may have the stored tables open, or the disk is full. Questions go on without them.",
+        ) from None
     finally:
         os.umask(old)
         connection.close()
