@@ -214,6 +214,7 @@ def _measured(plan: nodes.Plan, catalog: Catalog, number: Tree) -> SeriesQuestio
             "A-130", "A series releases its day and then COUNT(*), COUNT(x) or SUM(x), as it is.", hint=_ONE_QUESTION
         )
     measure = replace(measure, vectors=vectors)
-    fingerprint = plan_fingerprint(replace(plan, measures=(measure,)), catalog)
+    # What the columns are called is no part of what is measured.
+    fingerprint = plan_fingerprint(replace(plan, measures=(measure,), finish_sql="series"), catalog)
     table = nodes.scans_of(measure.input)[0].table
     return SeriesQuestion(measure, measure.keys[0].expr, fingerprint, plan.columns[1], table, changed[0].whole)

@@ -67,9 +67,10 @@ def open_series(
     begin = None if first is None else _date(first, "first")
     if stored is None:
         stored = _begin(session, book, question, name=name, first=begin, days=days, epsilon=epsilon, rho=rho)
-    series = Series(session, _lowered(session, question or stored.text), stored)
-    series._check_same(begin, days, epsilon, rho)
-    return series
+    asked = _lowered(session, stored.text)
+    meant = asked if question is None else _lowered(session, question)
+    _check_same(stored, (asked, meant), begin, days, epsilon, rho)
+    return Series(session, asked, stored)
 
 
 def _begin(
@@ -129,6 +130,15 @@ class Series:
         self._book = SeriesBook(session.ledger)
         self._question = question
         self._opened = stored
+
+    @property
+    def number_name(self) -> str:
+        """What the question calls its number."""
+        return self._question.column
+
+    @property
+    def day_name(self) -> str:
+        return describe_expression(self._question.day)
 
     def advance(self, through: dt.date | str | None = None, *, complete: bool = False) -> tuple[SeriesDay, ...]:
         """Release every day up to `through` that is not yet released; costs nothing, for the epoch is paid for.
@@ -200,13 +210,13 @@ class Series:
         _, stream = self._current()
         session, vector = self._session, self._question.vector
         table = session.catalog.tables[self._question.table].name
-        day = describe_expression(self._question.measure.keys[0].expr)
         last = sum(stream.epoch_days)
         widest = max(range(last), key=stream.variance)
         unit, tau = session.catalog.unit_name, self._question.measure.tau
         notes = (
-            f"One {unit} counts with the first {tau:,} of its rows of {table} in each epoch, in order of {day}.",
-            f"Released totals never change: rows that come late, for a day already released, are not counted. They do "
+            f"In each epoch one {unit} counts with the first {tau:,} of its rows of {table}, in order of "
+            f"{self.day_name}.",
+            "Released totals never change: rows that come late, for a day already released, are not counted. They do "
             f"use up what their {unit} may add.",
             "This rests on rows being added only. A row that is deleted, or moved to another day, makes room for "
             f"another of its {unit}, whom the price then no longer covers.",
@@ -214,7 +224,7 @@ class Series:
         return SeriesExplanation(
             self.name,
             self.text,
-            f"{describe_vector(vector)} of {table} by {day}",
+            f"{describe_vector(vector)} of {table} by {self.day_name}",
             self.first,
             self._day(last - 1),
             self._day(stream.day - 1) if stream.day else None,
@@ -267,43 +277,19 @@ class Series:
         end = _date(through, "through")
         if end > last:
             raise InvalidParameter(
-                "through", expected=f"at most {last}, the last day paid for", found=end, hint="extend() pays for more."
+                "through",
+                expected=f"at most {last}, the last day paid for",
+                found=str(end),
+                hint="Extending the series pays for more.",
             )
         if end > yesterday and not complete:
             raise InvalidParameter(
                 "through",
                 expected=f"a day that is over: at most {yesterday} (UTC)",
-                found=end,
-                hint="Say complete=True when all rows of that day have come.",
+                found=str(end),
+                hint="Say that it is complete when all rows of that day have come.",
             )
         return end
-
-    def _check_same(self, first: dt.date | None, days: int | None, epsilon: Number | None, rho: Number | None) -> None:
-        """Whether a series found again is the one that is meant."""
-        stored = self._opened
-        if stored.fingerprint != self._question.fingerprint:
-            raise LedgerConflict(
-                f"The series {self.name!r} asks something else: its question, the catalog's bounds, or the rows kept "
-                "per unit differ from those it was opened with.",
-                code="L-400",
-                hint="A series asks the same every day. Open another one under another name.",
-            )
-        offers = {"epsilon": epsilon, "rho": rho}
-        given: dict[str, tuple[object, object]] = {
-            "first": (None if first is None else first.isoformat(), stored.terms["first"]),
-            "days": (days, stored.terms["days"]),
-            **{
-                key: (None if value is None else str(exact(value, key)), stored.terms[key])
-                for key, value in offers.items()
-            },
-        }
-        for argument, (now, then) in given.items():
-            if now is not None and now != then:
-                raise LedgerConflict(
-                    f"The series {self.name!r} was opened with another `{argument}`: {then or 'none'}.",
-                    code="L-400",
-                    hint="Leave it out to go on with the series, or open another one under another name.",
-                )
 
     def _day(self, number: int) -> dt.date:
         return self.first + dt.timedelta(days=number)
@@ -330,6 +316,40 @@ def _lowered(session: Session, text: str) -> SeriesQuestion:
         for at in (now, now + _LATER)
     ]
     return series_question(plans[0], plans[1], session.catalog)
+
+
+def _check_same(
+    stored: StoredSeries,
+    asked: tuple[SeriesQuestion, SeriesQuestion],
+    first: dt.date | None,
+    days: int | None,
+    epsilon: Number | None,
+    rho: Number | None,
+) -> None:
+    """Whether a series found again is the one that is meant, and still means what it did. asked: its own question and
+    the one given, under the catalog of now."""
+    if any(question.fingerprint != stored.fingerprint for question in asked):
+        raise LedgerConflict(
+            f"The series {stored.name!r} asks something else: its question, the catalog's bounds, or the rows kept "
+            "per unit differ from those it was opened with.",
+            code="L-400",
+            hint="A series asks the same every day. Open another one under another name.",
+        )
+    offers = {"epsilon": epsilon, "rho": rho}
+    given: dict[str, tuple[object, object]] = {
+        "first": (None if first is None else first.isoformat(), stored.terms["first"]),
+        "days": (days, stored.terms["days"]),
+        **{
+            key: (None if value is None else str(exact(value, key)), stored.terms[key]) for key, value in offers.items()
+        },
+    }
+    for argument, (now, then) in given.items():
+        if now is not None and now != then:
+            raise LedgerConflict(
+                f"The series {stored.name!r} was opened with another `{argument}`: {then or 'none'}.",
+                code="L-400",
+                hint="Leave it out to go on with the series, or open another one under another name.",
+            )
 
 
 def _check_days(question: SeriesQuestion, first: dt.date, days: object) -> None:

@@ -63,6 +63,21 @@ class SeriesExplanation:
     """(last day, price of all epochs) after each of the next extensions by twice the days."""
     notes: tuple[str, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; prices are exact rationals as text."""
+        return {
+            "name": self.name,
+            "question": self.question,
+            "counts": self.what,
+            "first": str(self.first),
+            "last": str(self.last),
+            "released": None if self.released is None else str(self.released),
+            "price": _amounts(self.price),
+            "half_width": self.half_width,
+            "growth": [{"last": str(last), "price": _amounts(cost)} for last, cost in self.growth],
+            "notes": list(self.notes),
+        }
+
     def __str__(self) -> str:
         until = "no day released yet" if self.released is None else f"released until {self.released}"
         lines = [
@@ -71,3 +86,12 @@ class SeriesExplanation:
             *(f"Extended to {last}: {price_text(cost)} in all." for last, cost in self.growth),
         ]
         return "\n".join([*lines, *self.notes])
+
+
+def _amounts(cost: Price) -> dict[str, str | None]:
+    """Exact, as the ledger writes them."""
+    return {
+        "epsilon": None if cost.epsilon is None else str(cost.epsilon),
+        "rho": str(cost.rho),
+        "delta": str(cost.delta),
+    }
