@@ -67,10 +67,10 @@ def open_series(
     begin = None if first is None else _date(first, "first")
     if stored is None:
         stored = _begin(session, book, question, name=name, first=begin, days=days, epsilon=epsilon, rho=rho)
-    asked = _lowered(session, stored.text)
-    meant = asked if question is None else _lowered(session, question)
-    _check_same(stored, (asked, meant), begin, days, epsilon, rho)
-    return Series(session, asked, stored)
+    if question is not None:
+        _check_meaning(stored, _lowered(session, question))
+    _check_terms(stored, begin, days, epsilon, rho)
+    return Series(session, _lowered(session, stored.text), stored)
 
 
 def _begin(
@@ -113,6 +113,7 @@ def _begin(
         "days": days,
         "epsilon": None if offer.epsilon is None else str(offer.epsilon),
         "rho": None if offer.rho is None else str(offer.rho),
+        "step": str(asked.vector.step),
     }
     paid = stream.price()
     request = EpochRequest(question, asked.fingerprint, price(paid), paid.events, terms, _packed(stream))
@@ -130,6 +131,8 @@ class Series:
         self._book = SeriesBook(session.ledger)
         self._question = question
         self._opened = stored
+        self._step = Fraction(str(stored.terms["step"]))
+        """Of its totals: as it was opened, whatever the catalog says by now."""
 
     @property
     def number_name(self) -> str:
@@ -145,6 +148,7 @@ class Series:
         through: by default yesterday (UTC), at most the last day paid for.  complete: the caller's word that all rows
         of `through` have come, although the clock does not say so.
         Raises InvalidParameter for a day that is not over or not paid for, EngineError, LedgerConflict."""
+        _check_meaning(self._opened, self._question)
         stored, stream = self._current()
         last = self._day(sum(stream.epoch_days) - 1)
         end = self._end(through, complete, last)
@@ -187,6 +191,7 @@ class Series:
     def extend(self, days: int | None = None) -> Price:
         """Pay for further days (default: twice the last epoch's), once all days paid for are released. Returns the
         price charged. In the new epoch each unit's limit begins anew, which is why the price is due again."""
+        _check_meaning(self._opened, self._question)
         stored, stream = self._current()
         if stream.days_left:
             raise InvalidParameter(
@@ -207,6 +212,7 @@ class Series:
 
     def explain(self) -> SeriesExplanation:
         """What it counts, what was paid, how sure totals are, and the price of going on. Free."""
+        _check_meaning(self._opened, self._question)
         _, stream = self._current()
         session, vector = self._session, self._question.vector
         table = session.catalog.tables[self._question.table].name
@@ -296,11 +302,10 @@ class Series:
 
     def _scaled(self, steps: float) -> float:
         """From steps to the unit of the data, exactly: a step is a power of two, or one."""
-        step = self._question.vector.step
-        return steps if step == 1 else float(Fraction(steps) * step)
+        return steps if self._step == 1 else float(Fraction(steps) * self._step)
 
     def _width(self, steps: float) -> float:
-        return steps * float(self._question.vector.step)
+        return steps * float(self._step)
 
 
 def _lowered(session: Session, text: str) -> SeriesQuestion:
@@ -318,38 +323,35 @@ def _lowered(session: Session, text: str) -> SeriesQuestion:
     return series_question(plans[0], plans[1], session.catalog)
 
 
-def _check_same(
-    stored: StoredSeries,
-    asked: tuple[SeriesQuestion, SeriesQuestion],
-    first: dt.date | None,
-    days: int | None,
-    epsilon: Number | None,
-    rho: Number | None,
+def _check_terms(
+    stored: StoredSeries, first: dt.date | None, days: int | None, epsilon: Number | None, rho: Number | None
 ) -> None:
-    """Whether a series found again is the one that is meant, and still means what it did. asked: its own question and
-    the one given, under the catalog of now."""
-    if any(question.fingerprint != stored.fingerprint for question in asked):
-        raise LedgerConflict(
-            f"The series {stored.name!r} asks something else: its question, the catalog's bounds, or the rows kept "
-            "per unit differ from those it was opened with.",
-            code="L-400",
-            hint="A series asks the same every day. Open another one under another name.",
-        )
+    """Whether what was given is what a series found again was opened with."""
     offers = {"epsilon": epsilon, "rho": rho}
-    given: dict[str, tuple[object, object]] = {
-        "first": (None if first is None else first.isoformat(), stored.terms["first"]),
-        "days": (days, stored.terms["days"]),
-        **{
-            key: (None if value is None else str(exact(value, key)), stored.terms[key]) for key, value in offers.items()
-        },
+    given = {
+        "first": None if first is None else first.isoformat(),
+        "days": days,
+        **{name: None if value is None else str(exact(value, name)) for name, value in offers.items()},
     }
-    for argument, (now, then) in given.items():
+    for argument, now in given.items():
+        then = stored.terms[argument]
         if now is not None and now != then:
             raise LedgerConflict(
                 f"The series {stored.name!r} was opened with another `{argument}`: {then or 'none'}.",
                 code="L-400",
                 hint="Leave it out to go on with the series, or open another one under another name.",
             )
+
+
+def _check_meaning(stored: StoredSeries, question: SeriesQuestion) -> None:
+    """Whether a question, under the catalog of now, measures what the series was opened for."""
+    if stored.fingerprint != question.fingerprint:
+        raise LedgerConflict(
+            f"The series {stored.name!r} asks something else: its question, the catalog's bounds, or the rows kept "
+            "per unit differ from those it was opened with.",
+            code="L-400",
+            hint="A series asks the same every day. Open another one under another name.",
+        )
 
 
 def _check_days(question: SeriesQuestion, first: dt.date, days: object) -> None:

@@ -109,8 +109,25 @@ def test_a_changed_series_under_a_name_is_refused(daily: Daily, changes: dict[st
 def test_a_catalog_that_makes_it_another_question_is_refused(daily: Daily, tmp_path: Path) -> None:
     opened(daily)
     changed = Daily(daily.ledger, tables=TABLES.replace("max_rows_per_unit = 2", "max_rows_per_unit = 3"), delta="1e-6")
-    with pytest.raises(LedgerConflict, match="something else"):
-        changed.session().series(name="visits")
+    changed.evening_of(1)
+    series = changed.session().series(name="visits")
+    for going_on in (series.advance, series.extend, series.explain):
+        with pytest.raises(LedgerConflict, match="something else"):
+            going_on()
+    changed.close()
+
+
+def test_totals_keep_their_unit_when_the_catalog_changes(daily: Daily) -> None:
+    daily.arrive((1, 0, 2.5))
+    daily.evening_of(0)
+    with no_noise():
+        summed = daily.session().series(
+            "SELECT day, SUM(x) FROM v GROUP BY day", name="sum", first=FIRST, days=3, epsilon=1
+        )
+        shown = summed.advance()
+    assert shown[0].total == 2.5
+    changed = Daily(daily.ledger, tables=TABLES.replace("[0, 10]", "[0, 1000]"), delta="1e-6")
+    assert changed.session().series(name="sum").totals() == shown
     changed.close()
 
 
