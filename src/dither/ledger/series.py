@@ -137,7 +137,9 @@ class SeriesBook:
     def stalled(self, stored: StoredSeries) -> None:
         """The engine failed on an advance: nothing was charged for it, and it counts towards the freeze."""
         with self._journal.writing() as page:
-            page.append("stalled", facts={"series": {"entry": stored.entry}}, analyst=stored.analyst)
+            page.append(
+                "stalled", facts={"series": {"entry": stored.entry}}, entry=stored.entry, analyst=stored.analyst
+            )
 
     def _charge(
         self, page: Page, who: str, entry: str, series: dict[str, Json], request: EpochRequest, release: str

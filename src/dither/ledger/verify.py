@@ -122,6 +122,8 @@ def _check_life(replay: _Replay, row: LogRow, facts: dict[str, Any]) -> None:
         replay.opened[row.entry] = row
         replay.vectors[row.entry] = facts["vectors"]
         replay.payers.add((row.entry, 0, str(row.analyst)))
+    if row.kind == "stalled" and row.entry not in replay.series:
+        raise _Broken("The row tells of a series that is not there.")
     if row.kind in ("answered", "advanced") and "series" in facts:
         _check_series(replay, row, facts)
     if row.kind == "reused":

@@ -129,6 +129,16 @@ def test_an_advance_is_no_question_of_its_own(advanced) -> None:
     assert advanced.totals()["ada"].epsilon == 1 / 2
 
 
+def test_a_failed_advance_is_neither_a_question_nor_an_owners_command(advanced) -> None:
+    book = SeriesBook(advanced)
+    found = book.find("ada", "s")
+    assert found is not None
+    book.stalled(found)
+    (entry,) = advanced.entries()
+    assert entry.state == "answered" and not [row for row in advanced.log() if row.entry is None and row.seq > 1]
+    assert advanced.verify().problem is None
+
+
 def test_a_ledger_without_series_has_no_table_of_states(open_ledger, path: str) -> None:
     """A ledger of an earlier version gets the table with its first series."""
     ledger = open_ledger()

@@ -358,6 +358,18 @@ def test_an_explanation_tells_the_price_of_going_on_and_what_it_rests_on(daily: 
     assert json.loads(json.dumps(found.to_dict()))["price"]["epsilon"] == str(Fraction(1))
 
 
+def test_the_privacy_statement_says_what_a_series_rests_on(daily: Daily) -> None:
+    from dither.session.statement_facts import gather
+
+    ledger = daily.session().ledger
+    assert not gather(daily.catalog, ledger).series
+    series = opened(daily)
+    facts = gather(daily.catalog, ledger)
+    assert facts.series and facts.questions == 1
+    series._book.stalled(series._opened)
+    assert [each.kind for each in gather(daily.catalog, ledger).commands] == ["created"]
+
+
 def test_every_total_lies_within_the_stated_width_of_the_rest(daily: Daily) -> None:
     daily.evening_of(5)
     series = opened(daily)
