@@ -278,6 +278,8 @@ class Series:
     def _end(self, through: dt.date | str | None, complete: bool, last: dt.date) -> dt.date:
         """The last day to release now."""
         yesterday = self._session._clock().astimezone(dt.UTC).date() - _ONE_DAY
+        if through is None and complete:
+            raise InvalidParameter("through", expected="the day that is complete", found="none")
         if through is None:
             return min(last, yesterday)
         end = _date(through, "through")

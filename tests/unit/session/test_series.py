@@ -19,6 +19,7 @@ from dither.errors import (
     LedgerCorrupt,
     PolicyRefused,
 )
+from dither.mechanisms.running.tree import choose_tree
 from dither.noise import insecure_seeded
 from support.daily import COUNT, FIRST, TABLES, Daily, day, no_noise, numbers
 
@@ -170,6 +171,8 @@ def test_no_day_is_released_before_it_is_over(daily: Daily) -> None:
     assert series.advance() == ()
     with pytest.raises(InvalidParameter, match="over"):
         series.advance(through=FIRST)
+    with pytest.raises(InvalidParameter, match="through"):
+        series.advance(complete=True)
     assert len(series.advance(through=FIRST, complete=True)) == 1
     daily.evening_of(2)
     with pytest.raises(InvalidParameter, match="over"):
@@ -356,6 +359,28 @@ def test_an_explanation_tells_the_price_of_going_on_and_what_it_rests_on(daily: 
     text = str(found)
     assert "first 2 of its rows" in text and "added only" in text and "not counted" in text
     assert json.loads(json.dumps(found.to_dict()))["price"]["epsilon"] == str(Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "question", "most"),
+    [
+        ("add_remove", COUNT, 2),
+        ("replace", COUNT, 4),
+        ("add_remove", "SELECT day, SUM(x) FROM v GROUP BY day", 2 * 2560),
+        ("replace", "SELECT day, SUM(x) FROM v GROUP BY day", 4 * 2560),
+    ],
+)
+def test_what_is_charged_is_the_distance_of_two_kept_rows(
+    tmp_path: Path, neighbours: str, question: str, most: int
+) -> None:
+    """In steps of 1/256 for the sum: at most 10 a row. Each count is in one node a level."""
+    daily = Daily(str(tmp_path / "v.ledger"), dataset=f'neighbours = "{neighbours}"')
+    session = daily.session()
+    session.series(question, name="s", first=FIRST, days=100, epsilon=1)
+    ((event,),) = (entry.events for entry in session.ledger.entries())
+    assert event.distance == most * choose_tree(100).levels
+    assert event.scale == event.distance
+    daily.close()
 
 
 def test_the_privacy_statement_says_what_a_series_rests_on(daily: Daily) -> None:
