@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from fractions import Fraction
 
@@ -127,6 +128,15 @@ def test_an_advance_is_no_question_of_its_own(advanced) -> None:
     (entry,) = advanced.entries()
     assert entry.state == "answered"
     assert advanced.totals()["ada"].epsilon == 1 / 2
+
+
+def test_the_chain_gives_nothing_to_try_a_guessed_state_on(ledger) -> None:
+    """Two series in one state have different digests."""
+    book = SeriesBook(ledger)
+    for name in ("one", "two"):
+        book.open("ada", name, request())
+    said = [json.loads(row.body)["facts"]["series"]["state"] for row in ledger.log() if row.kind == "answered"]
+    assert len(set(said)) == 2
 
 
 def test_a_failed_advance_is_neither_a_question_nor_an_owners_command(advanced) -> None:

@@ -21,6 +21,7 @@ from dither.errors import (
 )
 from dither.mechanisms.running.tree import choose_tree
 from dither.noise import insecure_seeded
+from dither.session.series import Series
 from support.daily import COUNT, FIRST, TABLES, Daily, day, no_noise, numbers
 
 
@@ -306,20 +307,31 @@ def test_after_a_backup_was_put_back_a_series_shows_but_does_not_go_on(daily: Da
 
 
 def test_only_the_newest_state_is_in_the_ledgers_files(daily: Daily, tmp_path: Path) -> None:
+    """Also while the ledger is open, and where the state gets shorter."""
     daily.arrive((1, 0), (2, 1), (3, 2))
     series = opened(daily, epsilon=None, rho="1/2", days=300)
-    states = [series._book.find("owner", "visits").state]
-    for number in range(3):
+    pieces = [_piece(series)]
+    for number in (0, 1, 2):
         daily.evening_of(number)
         series.advance()
-        states.append(series._book.find("owner", "visits").state)
+        pieces.append(_piece(series))
+        assert [piece for piece in pieces if piece in _files(tmp_path)] == pieces[-1:]
+    daily.evening_of(300)
+    series.advance()
+    assert len(set(pieces)) == 4 and not [piece for piece in pieces if piece in _files(tmp_path)]
     daily.close()
-    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert len(set(states)) == 4
-    pieces = [json.loads(state)["owner"]["pending"][0] for state in states]
-    texts = [json.dumps(piece[-3:]).encode()[1:-1] for piece in pieces]
-    assert texts[-1] in stored
-    assert len(set(texts)) == 4 and not [text for text in texts[:-1] if text in stored]
+    assert not [piece for piece in pieces if piece in _files(tmp_path)]
+
+
+def _piece(series: Series) -> bytes:
+    """Some pending numbers of the state, as they are stored."""
+    stored = series._book.find("owner", "visits")
+    assert stored is not None
+    return json.dumps(json.loads(stored.state)["owner"]["pending"][0][-3:]).encode()[1:-1]
+
+
+def _files(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
 def test_a_state_put_back_is_noticed(daily: Daily) -> None:
