@@ -13,7 +13,8 @@ from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Questi
 
 if TYPE_CHECKING:
     from dither.session.series import Series
-    from dither.session.series_rows import SeriesDay, SeriesExplanation
+    from dither.session.series_explain import SeriesExplanation
+    from dither.session.series_rows import SeriesDay
 
 __all__ = ["app"]
 
@@ -37,6 +38,9 @@ def open_series(
     days: Annotated[int, typer.Option("--days", help="For how many days it is paid now.")],
     epsilon: Epsilon = None,
     rho: Rho = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show price and accuracy; open and charge nothing.")
+    ] = False,
     format: Written = Format.table,
     as_name: As = None,
     catalog: CatalogPath = DEFAULT_CATALOG,
@@ -47,9 +51,14 @@ def open_series(
     declared = read_catalog(catalog)
     read_offer(epsilon, rho, declared)
     text = read_question(question)
-    with asking(declared, as_name) as session:
-        series = session.series(text, name=name, first=first, days=days, epsilon=epsilon, rho=rho)
-        _explained(series.explain(), format)
+    with asking(declared, as_name, begin=not dry_run) as session:
+        if dry_run:
+            from dither.session.series import foresee_series
+
+            found = foresee_series(session, text, name=name, first=first, days=days, epsilon=epsilon, rho=rho)
+        else:
+            found = session.series(text, name=name, first=first, days=days, epsilon=epsilon, rho=rho).explain()
+        _explained(found, format)
 
 
 @app.command("advance")

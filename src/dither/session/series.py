@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -27,23 +27,24 @@ from dither.ledger.chain import Json
 from dither.ledger.series import EpochRequest, SeriesBook, StoredSeries
 from dither.mechanisms.running import RunningStream
 from dither.noise import Entropy, system_entropy
-from dither.plan.explain import describe_expression, describe_vector
+from dither.plan.explain import describe_expression
 from dither.plan.lower import Lowering
+from dither.plan.price import Offer
 from dither.plan.series import SeriesDays, SeriesQuestion, causal, check_text, outside_bounds, series_question
 from dither.secret import open_secret
-from dither.session.series_rows import SeriesDay, SeriesExplanation, SeriesRange
+from dither.session.series_explain import SeriesExplanation, explained
+from dither.session.series_rows import SeriesDay, SeriesRange
 
 if TYPE_CHECKING:
     from dither.session.session import Session
 
-__all__ = ["Series", "open_series"]
+__all__ = ["Series", "foresee_series", "open_series"]
 
 _LONGEST_NAME = 100
 _LATER = dt.timedelta(days=1000, hours=5, minutes=7, seconds=11)
 """A question that means the same after this long does not ask what time it is."""
 _LONGEST_EPOCH = 36_525
 """Days that are paid for at once: a hundred years."""
-_SHOWN_EXTENSIONS = 4
 _ONE_DAY = dt.timedelta(days=1)
 
 
@@ -73,6 +74,22 @@ def open_series(
     return Series(session, _lowered(session, stored.text), stored)
 
 
+def foresee_series(
+    session: Session,
+    question: str,
+    *,
+    name: str,
+    first: dt.date | str,
+    days: int,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+) -> SeriesExplanation:
+    """What a series would count, cost, and how sure its totals would be. Free; opens nothing."""
+    begin = _date(first, "first")
+    asked, stream, _ = _drafted(session, question, begin, days, epsilon, rho)
+    return explained(session.catalog, asked, stream, name=name, text=question, first=begin, opened=False)
+
+
 def _begin(
     session: Session,
     book: SeriesBook,
@@ -94,6 +111,23 @@ def _begin(
                 hint="Say what to count, from which day on, for how many days, and at what price.",
             )
     assert question is not None and first is not None and days is not None
+    asked, stream, offer = _drafted(session, question, first, days, epsilon, rho)
+    terms: dict[str, Json] = {
+        "first": first.isoformat(),
+        "days": days,
+        "epsilon": None if offer.epsilon is None else str(offer.epsilon),
+        "rho": None if offer.rho is None else str(offer.rho),
+        "step": str(asked.vector.step),
+    }
+    paid = stream.price()
+    request = EpochRequest(question, asked.fingerprint, price(paid), paid.events, terms, _packed(stream))
+    return book.open(session.analyst, name, request)
+
+
+def _drafted(
+    session: Session, question: str, first: dt.date, days: int, epsilon: Number | None, rho: Number | None
+) -> tuple[SeriesQuestion, RunningStream, Offer]:
+    """What would be measured, and the stream as it would begin. Nothing is charged or kept."""
     offer = session._offer(epsilon, rho)
     asked = _lowered(session, question)
     _check_days(asked, first, days)
@@ -108,16 +142,7 @@ def _begin(
         signed=asked.vector.lo < 0,
         entropy=_entropy(session),
     )
-    terms: dict[str, Json] = {
-        "first": first.isoformat(),
-        "days": days,
-        "epsilon": None if offer.epsilon is None else str(offer.epsilon),
-        "rho": None if offer.rho is None else str(offer.rho),
-        "step": str(asked.vector.step),
-    }
-    paid = stream.price()
-    request = EpochRequest(question, asked.fingerprint, price(paid), paid.events, terms, _packed(stream))
-    return book.open(session.analyst, name, request)
+    return asked, stream, offer
 
 
 class Series:
@@ -214,37 +239,9 @@ class Series:
         """What it counts, what was paid, how sure totals are, and the price of going on. Free."""
         _check_meaning(self._opened, self._question)
         _, stream = self._current()
-        session, vector = self._session, self._question.vector
-        table = session.catalog.tables[self._question.table].name
-        last = sum(stream.epoch_days)
-        widest = max(range(last), key=stream.variance)
-        unit, tau = session.catalog.unit_name, self._question.measure.tau
-        notes = (
-            f"In each epoch one {unit} counts with the first {tau:,} of its rows of {table}, in order of "
-            f"{self.day_name}.",
-            "Released totals never change: rows that come late, for a day already released, are not counted. They do "
-            f"use up what their {unit} may add.",
-            "This rests on rows being added only. A row that is deleted, or moved to another day, makes room for "
-            f"another of its {unit}, whom the price then no longer covers.",
+        return explained(
+            self._session.catalog, self._question, stream, name=self.name, text=self.text, first=self.first, opened=True
         )
-        return SeriesExplanation(
-            self.name,
-            self.text,
-            f"{describe_vector(vector)} of {table} by {self.day_name}",
-            self.first,
-            self._day(last - 1),
-            self._day(stream.day - 1) if stream.day else None,
-            price(stream.price()),
-            self._width(stream.half_width(widest)),
-            tuple(self._growth(stream)),
-            notes,
-        )
-
-    def _growth(self, stream: RunningStream) -> Iterator[tuple[dt.date, Price]]:
-        for last, cost in stream.growth(_SHOWN_EXTENSIONS):
-            if last > (dt.date.max - self.first).days:
-                return
-            yield self._day(last), cost
 
     def _current(self) -> tuple[StoredSeries, RunningStream]:
         """What the ledger holds now, and the stream it goes on with."""

@@ -1,4 +1,4 @@
-"""What a series shows: released days, the sum of a range of them, and what it counts and costs. Plain frozen data.
+"""What a series shows: released days, and the sum of a range of them. Plain frozen data.
 
 Flow: `session.series` makes these; `cli.series` prints them.
 """
@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dither.accounting import Price
-from dither.plan.explain import price_text
-
-__all__ = ["SeriesDay", "SeriesExplanation", "SeriesRange"]
+__all__ = ["SeriesDay", "SeriesRange"]
 
 
 @dataclass(frozen=True)
@@ -41,57 +38,3 @@ class SeriesRange:
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.value, self.half_width))
-
-
-@dataclass(frozen=True)
-class SeriesExplanation:
-    """What a series counts, what was paid, and what going on would cost. From public facts."""
-
-    name: str
-    question: str
-    what: str
-    first: dt.date
-    last: dt.date
-    """The last day that is paid for."""
-    released: dt.date | None
-    """The newest released day."""
-    price: Price
-    """Paid so far, for all epochs."""
-    half_width: float
-    """Of the least sure total up to `last`."""
-    growth: tuple[tuple[dt.date, Price], ...]
-    """(last day, price of all epochs) after each of the next extensions by twice the days."""
-    notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; prices are exact rationals as text."""
-        return {
-            "name": self.name,
-            "question": self.question,
-            "counts": self.what,
-            "first": str(self.first),
-            "last": str(self.last),
-            "released": None if self.released is None else str(self.released),
-            "price": _amounts(self.price),
-            "half_width": self.half_width,
-            "growth": [{"last": str(last), "price": _amounts(cost)} for last, cost in self.growth],
-            "notes": list(self.notes),
-        }
-
-    def __str__(self) -> str:
-        until = "no day released yet" if self.released is None else f"released until {self.released}"
-        lines = [
-            f"{self.name}: {self.what}, {self.first} to {self.last}; {until}.",
-            f"Paid: {price_text(self.price)}. Every total within ± {self.half_width:.4g}.",
-            *(f"Extended to {last}: {price_text(cost)} in all." for last, cost in self.growth),
-        ]
-        return "\n".join([*lines, *self.notes])
-
-
-def _amounts(cost: Price) -> dict[str, str | None]:
-    """Exact, as the ledger writes them."""
-    return {
-        "epsilon": None if cost.epsilon is None else str(cost.epsilon),
-        "rho": str(cost.rho),
-        "delta": str(cost.delta),
-    }

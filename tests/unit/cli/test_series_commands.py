@@ -77,6 +77,13 @@ def test_a_series_lives_through_its_commands(folder: Path, capsys: pytest.Captur
     run(capsys, "budget", "verify")
 
 
+def test_a_series_can_be_looked_at_before_it_is_paid_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = json.loads(run(capsys, *OPEN, "--dry-run", "-f", "json"))
+    assert not (folder / "clinic.ledger").exists()
+    assert "Price: epsilon 1" in run(capsys, *OPEN, "--dry-run")
+    assert before | {"opened": True} == json.loads(run(capsys, *OPEN, "-f", "json"))
+
+
 def test_nothing_new_is_said_and_is_no_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, *OPEN)
     run(capsys, "series", "advance", "all")
