@@ -64,6 +64,14 @@ def live(ledger: str, writer: int, life: int, released: int, offer: dict[str, ob
     session.close()
 
 
+def let_it_go_on(path: str) -> int:
+    """Deaths pause the asker; the owner has looked. How many there were while data was read, as the ledger found."""
+    with Daily(path, delta="1e-6").session() as owner:
+        owner.ledger.unfreeze("owner", reason="simulation")
+        owner.ledger.unfreeze(reason="simulation")
+        return sum(row.kind == "stalled" for row in owner.ledger.log())
+
+
 def child(run: Callable[[int], None]) -> tuple[list[str], bool]:
     """The lines that one forked process said, and whether it was killed."""
     reader, writer = os.pipe()
@@ -105,6 +113,7 @@ def test_death_at_every_step_shows_no_total_that_is_not_stored(
 
         lines, killed = child(run)
         kills += killed
+        assert let_it_go_on(path) <= kills
         # Lives get longer until one ends by itself; the next day begins again, one step on, so that all steps are met.
         step = step + stride if killed else 1 + (step + 1) % stride
         for line in lines:
@@ -125,6 +134,7 @@ def test_death_at_every_step_shows_no_total_that_is_not_stored(
                 released = len(kept)
             elif "opened" in lines:
                 pytest.fail("an opened series is gone")
+    assert let_it_go_on(path) > 0
     assert kills > 90 / stride and sorted(shown) == [str(day(n)) for n in range(DAYS)]
     with Daily(path, delta="1e-6").session() as owner:
         assert len(owner.ledger.entries()) == 2

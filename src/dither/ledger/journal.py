@@ -152,9 +152,6 @@ class Journal:
         with self.store.reading() as connection:
             yield connection
 
-    def now(self) -> dt.datetime:
-        return self._clock()
-
     def today(self, connection: Connection) -> str:
         """The UTC day that limits go by, read outside a page."""
         row = next(iter(_HEAD.rows(connection)), None)

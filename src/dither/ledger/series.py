@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, func, insert, inspect, select
+from sqlalchemy import Connection, delete, func, insert, inspect, select, update
 
 from dither.accounting.events import Event
 from dither.accounting.price import Price
@@ -32,7 +32,7 @@ from dither.ledger.vectors import released_vectors, store_vectors, vector_facts
 if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
 
-__all__ = ["EpochRequest", "SeriesBook", "StoredSeries", "has_states"]
+__all__ = ["EpochRequest", "SeriesBook", "StoredSeries", "has_states", "interrupted", "stall"]
 
 _SALT_BYTES = 32
 _FREE = Price()
@@ -108,10 +108,12 @@ class SeriesBook:
             self._charge(page, stored.analyst, secrets.token_hex(8), series, request, page.dataset().release)
         self._journal.store.forget_old_pages()
 
-    def check(self, stored: StoredSeries) -> None:
-        """Whether the series may be read for now; `advance` checks again. Raises LedgerConflict, PolicyRefused."""
-        with self._journal.reading() as connection:
-            self._check_readable(Page(connection, self._journal.now()), stored)
+    def begin_reading(self, stored: StoredSeries) -> None:
+        """Say that data is about to be read for the next advance: should this process die meanwhile, that is found out.
+        Raises LedgerConflict, PolicyRefused where the series may not be advanced; `advance` checks again."""
+        with self._journal.writing() as page:
+            self._check_readable(page, stored)
+            _mark(page.connection, stored.entry, self._journal.store.session())
 
     def advance(self, stored: StoredSeries, *, totals: bytes, state: bytes) -> None:
         """Keep newly released totals and the state after them, in one durable step; only then show the totals.
@@ -137,9 +139,7 @@ class SeriesBook:
     def stalled(self, stored: StoredSeries) -> None:
         """The engine failed on an advance: nothing was charged for it, and it counts towards the freeze."""
         with self._journal.writing() as page:
-            page.append(
-                "stalled", facts={"series": {"entry": stored.entry}}, entry=stored.entry, analyst=stored.analyst
-            )
+            stall(page, stored.entry, stored.analyst)
 
     def _charge(
         self, page: Page, who: str, entry: str, series: dict[str, Json], request: EpochRequest, release: str
@@ -186,6 +186,22 @@ class SeriesBook:
             )
 
 
+def interrupted(connection: Connection) -> list[tuple[str, str, str]]:
+    """(entry, analyst, session) of each series that data was being read for when it was last written down."""
+    if not has_states(connection):
+        return []
+    marked = select(series_state.c.entry, log.c.analyst, series_state.c.reader).where(
+        series_state.c.reader.isnot(None), log.c.seq == series_state.c.seq
+    )
+    return [(row.entry, row.analyst, row.reader) for row in connection.execute(marked)]
+
+
+def stall(page: Page, entry: str, analyst: str) -> None:
+    """An advance ended without releasing anything, and counts as a failure."""
+    page.append("stalled", facts={"series": {"entry": entry}}, entry=entry, analyst=analyst)
+    _mark(page.connection, entry, None)
+
+
 def has_states(connection: Connection) -> bool:
     """Whether any series was ever opened in this ledger: the table of states comes with the first."""
     return inspect(connection).has_table(series_state.name)
@@ -229,6 +245,10 @@ def _state(connection: Connection, entry: str) -> tuple[int, bytes]:
 def _replace_state(connection: Connection, entry: str, seq: int, state: bytes) -> None:
     connection.execute(delete(series_state).where(series_state.c.entry == entry))
     connection.execute(insert(series_state), {"entry": entry, "seq": seq, "state": state})
+
+
+def _mark(connection: Connection, entry: str, reader: str | None) -> None:
+    connection.execute(update(series_state).where(series_state.c.entry == entry).values(reader=reader))
 
 
 def _salted(state: bytes) -> bytes:

@@ -180,10 +180,10 @@ class Series:
         due = self._day(stream.day)
         if end < due:
             return ()
-        self._book.check(stored)
         begun = sum(stream.epoch_days[:-1])
         measure = causal(self._question, since=self._day(begun), due=due, through=end)
         self._session.engine.prepare([measure])
+        self._book.begin_reading(stored)
         try:
             measured = self._session.engine.measure([measure])
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from fractions import Fraction
 
@@ -64,14 +65,36 @@ def test_a_closed_or_frozen_ledger_is_not_advanced(open_ledger) -> None:
     opened = book.open("ada", "s", request())
     for _ in range(3):
         book.stalled(opened)
-    for blocked in (lambda: book.check(opened), lambda: book.advance(opened, totals=b"1", state=b"1")):
+    for blocked in (lambda: book.begin_reading(opened), lambda: book.advance(opened, totals=b"1", state=b"1")):
         with pytest.raises(PolicyRefused):
             blocked()
     ledger.unfreeze("ada", reason="looked")
     open_ledger("", dataset="hospital-2").merge(ledger, reason="one now")
     with pytest.raises(LedgerConflict):
-        book.check(opened)
+        book.begin_reading(opened)
     assert book.find("ada", "s") == opened
+
+
+def test_a_death_in_the_middle_of_an_advance_counts_as_a_failure_once(open_ledger, path: str) -> None:
+    child = os.fork()
+    if child == 0:
+        ledger = open_ledger()
+        book = SeriesBook(ledger)
+        book.begin_reading(book.open("ada", "s", request()))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    kinds = [[row.kind for row in open_ledger().log()] for _ in range(2)]
+    assert kinds[0] == kinds[1] == ["created", "reserved", "answered", "stalled"]
+    ledger = open_ledger()
+    book = SeriesBook(ledger)
+    found = book.find("ada", "s")
+    assert found is not None and found.state == b"begun"
+    # A living session that reads is left alone, and one that is done leaves nothing to find.
+    book.begin_reading(found)
+    assert open_ledger().log()[-1].kind == "stalled"
+    book.advance(found, totals=b"one", state=b"1")
+    assert [row.kind for row in open_ledger().log()].count("stalled") == 1
+    assert ledger.verify().problem is None
 
 
 def test_a_new_release_does_not_end_a_series(ledger) -> None:
@@ -109,7 +132,7 @@ def advanced(open_ledger):
         "UPDATE dither_series_state SET seq = 3",
         "DELETE FROM dither_series_state",
         "DROP TABLE dither_series_state",
-        "INSERT INTO dither_series_state VALUES ('x', 2, X'00')",
+        "INSERT INTO dither_series_state VALUES ('x', 2, X'00', NULL)",
         "UPDATE dither_vector SET payload = X'00'",
         "DELETE FROM dither_vector",
     ],

@@ -133,6 +133,8 @@ series_state = Table(
     Column("entry", String(64), primary_key=True),
     Column("seq", _Sequence, nullable=False, autoincrement=False),
     Column("state", LargeBinary, nullable=False),
+    # The session that reads data for the next advance, until it is done: for `recovery`.
+    Column("reader", Text),
 )
 """What each series goes on from, replaced at every advance: `ledger.series` says why older ones may not be kept."""
 
