@@ -26,6 +26,7 @@ from dither.errors import BudgetExceeded, LedgerConflict, LedgerError
 from dither.ledger import NewVector, ReservationRequest
 from dither.ledger.elsewhere import outside_release
 from dither.ledger.ledger import Ledger
+from dither.ledger.series import EpochRequest, SeriesBook
 
 HUGE = Fraction(10**15)
 
@@ -108,6 +109,21 @@ def test_a_question_is_charged_answered_kept_and_verified(ledger: Ledger) -> Non
     assert ledger.entries()[0].text == "SELECT 'ε\x00'"
     assert ask(ledger, "0.1", key="k").repeated
     assert ledger.verify(receipt).problem is None
+
+
+def test_a_series_is_charged_advanced_from_its_newest_state_and_verified(ledger: Ledger) -> None:
+    book = SeriesBook(ledger)
+    assert book.find("ada", "ε") is None
+    price = Price(Fraction(1), Fraction(1, 2))
+    opened = book.open("ada", "ε", EpochRequest("q", "f" * 64, price, (PureEvent(Fraction(1)),), {}, b"\x00begun"))
+    assert book.open("ada", "ε", EpochRequest("p", "e" * 64, price, (), {}, b"other")) == opened
+    book.advance(opened, totals=b"\x00one", state=b"\xff")
+    with pytest.raises(LedgerConflict):
+        book.advance(opened, totals=b"again", state=b"again")
+    found = book.find("ada", "ε")
+    assert found is not None and (found.state, found.totals) == (b"\xff", (b"\x00one",))
+    assert ledger.spent().epsilon == 1
+    assert ledger.verify().problem is None
 
 
 def test_budgets_end_exactly(ledger: Ledger) -> None:

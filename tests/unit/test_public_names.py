@@ -26,6 +26,7 @@ SIGNATURES = {
     "Session.explain": "self, question, *, epsilon=None, rho=None",
     "Session.tune": "self, table, *, epsilon=None, for_epsilon=1, groups=1",
     "Session.plan_budget": "self, questions, *, epsilon=None, rho=None, delta=None, wishes=None",
+    "Session.series": "self, question=None, *, name, first=None, days=None, epsilon=None, rho=None",
     "Session.budget": "self",
     "Session.close": "self",
     "Answer.rows": "self",

@@ -13,7 +13,22 @@ from typing import Annotated
 import typer
 
 from dither import __version__
-from dither.cli import ask, audit, budget, check, choose, demo, explain, init, lab, release, statement, try_, tune
+from dither.cli import (
+    ask,
+    audit,
+    budget,
+    check,
+    choose,
+    demo,
+    explain,
+    init,
+    lab,
+    release,
+    series,
+    statement,
+    try_,
+    tune,
+)
 from dither.errors import DitherError
 
 __all__ = ["BROKEN_GUARANTEE", "app", "run"]
@@ -50,6 +65,7 @@ app.add_typer(lab.app, name="lab")
 app.add_typer(lab.app, name="attack", hidden=True)
 app.add_typer(budget.app, name="budget")
 app.add_typer(release.app, name="release")
+app.add_typer(series.app, name="series")
 
 # The root of what Typer raises for a wrong command line; its module differs between versions of Typer.
 _UsageError = typer.BadParameter.__mro__[2]

@@ -23,14 +23,14 @@ Facts = Mapping[str, Any]
 def levels_of(kind: str, facts: Facts, *, analyst: str | None, day: str) -> tuple[str, ...]:
     """The levels whose standing a row of this kind changes, on this UTC day."""
     match kind, analyst:
-        case "answered", str():
+        case "answered" | "advanced", str():
             return ()
         case "reserved", str():
             return DATASET, analyst_level(analyst), day_level(analyst, day)
         case "void", str():
             # The refund goes to the day that was charged, which may be over.
             return DATASET, analyst_level(analyst), day_level(analyst, facts["day"])
-        case "failed" | "lost", str():
+        case "failed" | "lost" | "stalled", str():
             return DATASET, analyst_level(analyst)
         case "reused", str():
             # The data set paid for this vector when it was measured.
@@ -70,7 +70,7 @@ def _effect(kind: str, facts: Facts, standing: Standing) -> Standing:
             return standing.charge(price_from_json(facts["price"]))
         case "void":
             return standing.refund(price_from_json(facts["price"]))
-        case "failed" | "lost":
+        case "failed" | "lost" | "stalled":
             return standing.failed()
         case "granted":
             return replace(standing, grants=(*standing.grants, Terms.from_json(facts["step"])))

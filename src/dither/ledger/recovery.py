@@ -2,7 +2,8 @@
 
 Flow: `Ledger.open` runs it once, before anything is asked. Relies on `presence` to tell the dead from the living.
 An entry whose session has ended becomes `lost`. It is never voided: its process may have read the data, and its answer
-may have been seen. Lost answers count as failures, since crashing the engine is a way to make it tell something.
+may have been seen. Lost answers count as failures, since crashing the engine is a way to make it tell something; so do
+advances of a series that ended in the middle.
 Statement: docs/proofs/ledger/charge-first.md
 """
 
@@ -13,6 +14,7 @@ import json
 from sqlalchemy import Connection, exists, select, text
 
 from dither.ledger.journal import Journal
+from dither.ledger.series import interrupted, stall
 from dither.ledger.storage.schema import OPENS, SETTLES, log
 
 __all__ = ["recover"]
@@ -25,9 +27,9 @@ _UNSETTLED = select(log.c.entry, log.c.analyst, log.c.body).where(text(f"{log.na
 
 def recover(journal: Journal) -> int:
     """Settle as lost every reserved entry whose session has ended; returns how many. Open entries of living sessions
-    are left alone."""
+    are left alone. Of a series that was being read the charge stands anyway; the failure is booked."""
     with journal.reading() as connection:
-        if not _unsettled(connection):
+        if not _unsettled(connection) and not interrupted(connection):
             return 0
     lost = 0
     with journal.writing() as page:
@@ -36,6 +38,9 @@ def recover(journal: Journal) -> int:
             if not journal.store.presence.alive(page.connection, holder):
                 page.append("lost", facts={}, entry=entry, analyst=analyst)
                 lost += 1
+        for entry, analyst, reader in interrupted(page.connection):
+            if not journal.store.presence.alive(page.connection, reader):
+                stall(page, entry, analyst)
     return lost
 
 

@@ -115,7 +115,9 @@ class Reports(LedgerBase):
 
     def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """Every question and reuse, or one analyst's, oldest first."""
-        mine = [row for row in self.log() if row.entry is not None and analyst in (None, row.analyst)]
+        # What an advance of a series releases was charged with its epoch: it is no question of its own.
+        asked = [row for row in self.log() if row.entry is not None and row.kind not in ("advanced", "stalled")]
+        mine = [row for row in asked if analyst in (None, row.analyst)]
         by_entry = groupby(sorted(mine, key=lambda row: (str(row.entry), row.seq)), key=lambda row: row.entry)
         gathered = sorted((list(rows) for _, rows in by_entry), key=lambda rows: rows[0].seq)
         return tuple(_entry(rows) for rows in gathered)

@@ -10,14 +10,16 @@ from __future__ import annotations
 import hmac
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, select, text
 
 from dither.errors import DitherError
-from dither.ledger.chain import GENESIS, canonical, receipt_digest, row_hash
+from dither.ledger.chain import GENESIS, canonical, digest, receipt_digest, row_hash
 from dither.ledger.effects import levels_of, standings_after
 from dither.ledger.journal import log_row
 from dither.ledger.model import LogRow, Receipt, ReleasedVector, Verification
+from dither.ledger.series import has_states
 from dither.ledger.standing import Standing
 from dither.ledger.storage import schema
 from dither.ledger.storage.schema import log
@@ -48,6 +50,8 @@ class _Replay:
     booked: set[tuple[str, str]] = field(default_factory=set)
     closed: bool = False
     projected: set[tuple[str, int, str]] = field(default_factory=set)
+    series: dict[str, tuple[str, int, str]] = field(default_factory=dict)
+    """Entry that opened a series -> its analyst, the row that left its newest state, that state's digest."""
 
 
 def verify_ledger(connection: Connection, key: bytes, receipt: Receipt | None) -> Verification:
@@ -62,7 +66,9 @@ def verify_ledger(connection: Connection, key: bytes, receipt: Receipt | None) -
             return Verification(replay.seq, replay.head, str(broken), row.seq)
         except (DitherError, KeyError, TypeError, ValueError, AttributeError):
             return Verification(replay.seq, replay.head, "The row's content cannot be read.", row.seq)
-    problem = _check_standings(connection, replay) or _check_vectors(connection, replay)
+    problem = (
+        _check_standings(connection, replay) or _check_vectors(connection, replay) or _check_states(connection, replay)
+    )
     if problem is None and receipt is not None:
         problem = _check_receipt(replay, key, receipt)
     return Verification(replay.seq, replay.head, problem)
@@ -90,7 +96,7 @@ def _check_row(replay: _Replay, row: LogRow) -> None:
     replay.seq, replay.head, replay.day = row.seq, row.hash, row.day
 
 
-def _check_life(replay: _Replay, row: LogRow, facts: dict[str, object]) -> None:
+def _check_life(replay: _Replay, row: LogRow, facts: dict[str, Any]) -> None:
     """An entry is opened once and settled at most once; a void takes back what was charged, no more."""
     if row.entry is None:
         return
@@ -108,10 +114,30 @@ def _check_life(replay: _Replay, row: LogRow, facts: dict[str, object]) -> None:
         replay.settled[row.entry] = row
     if row.kind == "answered":
         replay.vectors[row.entry] = facts["vectors"]
-        count = len(facts["vectors"])  # type: ignore[arg-type]
+        count = len(facts["vectors"])
         replay.payers |= {(row.entry, position, str(row.analyst)) for position in range(count)}
+    if row.kind == "advanced":
+        if row.entry in replay.opened:
+            raise _Broken("The entry was opened before.")
+        replay.opened[row.entry] = row
+        replay.vectors[row.entry] = facts["vectors"]
+        replay.payers.add((row.entry, 0, str(row.analyst)))
+    if row.kind == "stalled" and row.entry not in replay.series:
+        raise _Broken("The row tells of a series that is not there.")
+    if row.kind in ("answered", "advanced") and "series" in facts:
+        _check_series(replay, row, facts)
     if row.kind == "reused":
         replay.payers.add((str(facts["source"]), int(str(facts["position"])), str(row.analyst)))
+
+
+def _check_series(replay: _Replay, row: LogRow, facts: dict[str, Any]) -> None:
+    """A state follows a state of the same analyst's series; the first is that of the entry that opened it."""
+    entry, state = str(facts["series"]["entry"]), str(facts["series"]["state"])
+    known = replay.series.get(entry)
+    begins = row.kind == "answered" and row.entry == entry
+    if begins != (known is None) or (known is not None and known[0] != row.analyst):
+        raise _Broken("The row goes on with a series that is not there, or not its analyst's.")
+    replay.series[entry] = (str(row.analyst), row.seq, state)
 
 
 _CHARGES = ("reserved", "reused", "imported", "merged")
@@ -160,6 +186,16 @@ def _check_vectors(connection: Connection, replay: _Replay) -> str | None:
             return f"The vectors kept for entry {entry} name another release."
     paid = {(item.entry_id, item.position, name) for items in kept.values() for item in items for name in item.paid_by}
     return None if paid == replay.payers else "Who paid for which vector differs from the chain."
+
+
+def _check_states(connection: Connection, replay: _Replay) -> str | None:
+    """The newest state of each series, which alone is kept, must be the one the chain names last."""
+    kept = {}
+    if has_states(connection):
+        rows = connection.execute(select(schema.series_state))
+        kept = {row.entry: (row.seq, digest(bytes(row.state))) for row in rows}
+    said = {entry: (seq, state) for entry, (_, seq, state) in replay.series.items()}
+    return None if kept == said else "The state kept for a series differs from the chain."
 
 
 def _check_receipt(replay: _Replay, key: bytes, receipt: Receipt) -> str | None:

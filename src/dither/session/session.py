@@ -47,6 +47,7 @@ from dither.sql.types import Kind
 if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
     from dither.ledger.registry import OtherLedger
+    from dither.session.series import Series
     from dither.session.tune import Tuned
     from dither.session.workload import BudgetPlan
 
@@ -185,6 +186,22 @@ class Session:
         from dither.session.workload import plan_budget
 
         return plan_budget(self, questions, epsilon=epsilon, rho=rho, delta=delta, wishes=wishes)
+
+    def series(
+        self,
+        question: str | None = None,
+        *,
+        name: str,
+        first: dt.date | str | None = None,
+        days: int | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+    ) -> Series:
+        """A count or sum by day whose total is released every day: `SELECT day, COUNT(*) FROM t GROUP BY day`. Opening
+        it charges all its days; the same name finds it again for nothing. See `dither.session.series`."""
+        from dither.session.series import open_series
+
+        return open_series(self, question, name=name, first=first, days=days, epsilon=epsilon, rho=rho)
 
     def close(self) -> None:
         self.engine.close()

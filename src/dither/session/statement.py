@@ -174,6 +174,8 @@ class _Writer:
         for _, table in self.protected():
             if isinstance(table.unit, ReferenceUnit) and table.unit.asserted:
                 conditions.append(self.say("if_asserted", target=table.unit.key, table=table.unit.table))
+        if self.facts.series:
+            conditions.append(self.say("if_series"))
         conditions += [self.say("if_public"), self.say("if_release")]
         conditions.append(self.say("if_grant" if self.facts.grants else "if_grant_future"))
         conditions += [self.say("if_ledger"), self.say("if_random")]

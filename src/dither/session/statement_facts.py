@@ -69,6 +69,8 @@ class Facts:
     """Of the ledger's chain: whoever holds a later state can show that it contains this one."""
     taus: Mapping[str, int]
     """Folded table -> rows kept per unit, declared or tuned."""
+    series: bool = False
+    """Was a series ever opened, whose price rests on rows being added only?"""
 
     @property
     def grants(self) -> tuple[Command, ...]:
@@ -108,6 +110,7 @@ def gather(catalog: Catalog, ledger: Ledger | None, *, where: str = "") -> Facts
         agrees=bool(promises) and promises[-1].get("promise") == catalog.promise_digest(),
         head=log[-1].hash if log else None,
         taus=taus,
+        series=any(row.kind == "reserved" and "series" in json.loads(row.body)["facts"] for row in log),
     )
 
 

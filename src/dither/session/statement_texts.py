@@ -136,6 +136,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "when and how other rows change does not depend on the one {unit};",
         "其他行何时、如何变化不取决于这一个 {unit};",
     ),
+    "if_series": (
+        "rows of a table that a series counts day by day are only ever added: one that is deleted, or moved to "
+        "another day, makes room for a further one of its {unit}, which no price covers;",
+        "被序列逐日统计的表只增不改: 删除一行或把它移到另一天, 会使同一 {unit} 的另一行得以计入, 而费用并未涵盖;",
+    ),
     "if_asserted": (
         "{target} of {table} is unique, as the owner asserts: the database does not enforce it;",
         "{table} 的 {target} 唯一, 由所有者声明, 数据库未强制;",

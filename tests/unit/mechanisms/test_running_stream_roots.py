@@ -407,3 +407,19 @@ def test_a_replaced_unit_moves_the_stream_by_its_declared_distance_at_most(no_no
     ]
     # Signed, the whole price can be spent: rows of opposite sign on one day. Unsigned, days far apart come near it.
     assert max(costs) <= Fraction(1, 2) and (max(costs) > Fraction(49, 100) if signed else max(costs) > Fraction(1, 4))
+
+
+@pytest.mark.parametrize(("days", "memory"), SHAPES)
+def test_the_variance_of_a_range_is_that_of_the_difference_of_its_totals(no_noise, days, memory):
+    shape, stream = root_levels(days, memory), opened(days, memory)
+    held_by_day = noise_rows(*no_noise, days, memory)
+    rows = np.vstack([np.zeros_like(held_by_day[:1]), held_by_day])
+    level_of = [level for level in range(shape.levels) for _ in range(shape.positions(level, 0))]
+    for closed in range(1, days + 1):
+        closing = max(level for level in range(shape.levels) if closed % shape.span(level) == 0)
+        level_of += [level for level in range(closing) for _ in range(shape.positions(level, closed))]
+    laws = [float(event.variance) for event in stream.price().events]
+    variances = np.array(laws)[level_of]
+    for first, last in combinations_with_replacement(range(days), 2):
+        held = ((rows[last + 1] - rows[first]) ** 2 * variances).sum()
+        assert np.dot(shape.gains_between(first, last), laws) == pytest.approx(held, rel=1e-6, abs=1e-9)

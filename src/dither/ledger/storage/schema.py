@@ -5,7 +5,7 @@ same tables exist on SQLite and PostgreSQL.
 
 `log` is the record: one row per thing that happened, chained by hashes. The other tables repeat parts of it where a
 question must find them fast, and `verify` compares them with it. Nothing is ever updated or deleted: a change of state
-is a new row.
+is a new row. The one exception is `series_state`, whose digests the log holds.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ __all__ = [
     "log",
     "payer",
     "schema_exists",
+    "series_state",
     "standing",
     "vector",
 ]
@@ -123,6 +124,19 @@ payer = Table(
     sqlite_with_rowid=False,
 )
 """Who paid for a vector beside the analyst whose question measured it."""
+
+
+series_state = Table(
+    "dither_series_state",
+    # Of its own: a ledger gets it with its first series, and without the triggers that keep the others append-only.
+    MetaData(),
+    Column("entry", String(64), primary_key=True),
+    Column("seq", _Sequence, nullable=False, autoincrement=False),
+    Column("state", LargeBinary, nullable=False),
+    # The session that reads data for the next advance, until it is done: for `recovery`.
+    Column("reader", Text),
+)
+"""What each series goes on from, replaced at every advance: `ledger.series` says why older ones may not be kept."""
 
 
 def schema_exists(connection: Connection) -> bool:

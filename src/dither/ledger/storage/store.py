@@ -8,11 +8,12 @@ PostgreSQL writers wait for one advisory lock, which the server hands out in ord
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 from sqlalchemy.pool import StaticPool
 
 from dither.errors import InvalidParameter, LedgerError
@@ -65,6 +66,9 @@ class Store:
         self._enter()
         with translated():
             return self.presence.token()
+
+    def forget_old_pages(self) -> None:
+        """Let go of what a replaced row held, as far as the database can; for a file: nothing of it is left in it."""
 
     def close(self) -> None:
         """End this session. Closing twice is closing once."""
@@ -171,6 +175,17 @@ class FileStore(Store):
             release_lock_file(self._locks)
             raise
 
+    def forget_old_pages(self) -> None:
+        # The log of writes still holds the row as it was. Where a reader keeps it from being emptied, a later call
+        # does that.
+        with suppress(exc.SQLAlchemyError, sqlite3.Error), closing(self.engine.raw_connection()) as connection:
+            driver: Any = connection.driver_connection
+            driver.execute("PRAGMA busy_timeout = 0")
+            try:
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                driver.execute(f"PRAGMA busy_timeout = {round(self.wait_s * 1000)}")
+
     def _turn(self) -> AbstractContextManager[object]:
         return self._locks.turn(self.wait_s)
 
@@ -239,6 +254,8 @@ def _prepare_sqlite(engine: Engine, wait_s: float) -> None:
             "synchronous = FULL",
             "fullfsync = ON",
             "foreign_keys = ON",
+            # Of a replaced state of a series nothing may stay in the file; nothing else is ever deleted.
+            "secure_delete = ON",
             "trusted_schema = OFF",
         ):
             connection.execute(f"PRAGMA {pragma}")

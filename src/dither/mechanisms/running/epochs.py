@@ -8,7 +8,7 @@ Proof: docs/proofs/mechanisms/running-stream.md
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -59,6 +59,9 @@ class Epoch(Protocol):
 
     def noise(self, closed: int) -> Noise:
         """What the total of the first `closed` days of the epoch holds, the base it starts from apart."""
+
+    def noise_between(self, first: int, last: int) -> Noise:
+        """What the sum over days first..last of the epoch holds, as the difference of two totals."""
 
     def begin(self, entropy: Entropy | None) -> Pending: ...
     def resume(self, owner: Mapping[str, Any], public: Mapping[str, Any]) -> Pending: ...
@@ -140,7 +143,10 @@ class TreeEpoch:
         return 0.0
 
     def noise(self, closed: int) -> Noise:
-        return ((self.law, int(choose_tree(self.days).gain_between(0, closed - 1))),)
+        return self.noise_between(0, closed - 1)
+
+    def noise_between(self, first: int, last: int) -> Noise:
+        return ((self.law, int(choose_tree(self.days).gain_between(first, last))),)
 
     def begin(self, entropy: Entropy | None) -> PendingTree:
         return PendingTree.begin(choose_tree(self.days), self.law, entropy)
@@ -170,7 +176,12 @@ class RootEpoch:
         return grid_step(math.sqrt(self.laws[0].variance() / float(lowest.column_squared)))
 
     def noise(self, closed: int) -> Noise:
-        gains = root_levels(self.days, self.memory).gains(closed)
+        return self._held(root_levels(self.days, self.memory).gains(closed))
+
+    def noise_between(self, first: int, last: int) -> Noise:
+        return self._held(root_levels(self.days, self.memory).gains_between(first, last))
+
+    def _held(self, gains: Sequence[float]) -> Noise:
         return tuple((law, gain) for law, gain in zip(self.laws, gains, strict=True) if gain)
 
     def begin(self, entropy: Entropy | None) -> PendingRoots:

@@ -76,6 +76,19 @@ class RootLevels:
         return [float(design.gains[place - 1]) if place else 0.0
                 for design, place in zip(self.designs, places, strict=True)]  # fmt: skip
 
+    def gains_between(self, first: int, last: int) -> list[float]:
+        """The same for the sum of the counts of days first..last: within one block of a level what both totals hold
+        cancels, and different blocks share no noise."""
+        found = []
+        for level, design in enumerate(self.designs):
+            before, after = self.place(level, first), self.place(level, last + 1)
+            above = self.span(level + 1) if level + 1 < self.levels else self.days + 1
+            if first // above == (last + 1) // above:
+                found.append(design.gain_between(before, after - 1) if after > before else 0.0)
+            else:
+                found.append(sum(float(design.gains[place - 1]) for place in (before, after) if place))
+        return found
+
 
 @lru_cache(maxsize=64)
 def root_levels(days: int, memory: int = MEMORY) -> RootLevels:

@@ -60,10 +60,7 @@ class DayTotal:
         return sum(gain * law.variance() for law, gain in self.noise)
 
     def half_width(self, confidence: Number = _CONFIDENCE) -> float:
-        laplace = tuple((law, int(draws)) for law, draws in self.noise if isinstance(law, DiscreteLaplace))
-        if laplace:
-            return half_width_of_sum(laplace, confidence)
-        return float(normal_half_widths(np.array([self.variance]), confidence)[0]) + self.rounding
+        return _half_width(self.noise, confidence) + self.rounding
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.total, self.half_width()))
@@ -149,6 +146,32 @@ class RunningStream:
         """What has been opened so far, as events for a ledger: each epoch in full, whether its days came or not."""
         return ComposedEvent(tuple(event for epoch in self._epochs for event in epoch.events))
 
+    @property
+    def epoch_days(self) -> tuple[int, ...]:
+        """How many days each epoch has, oldest first."""
+        return tuple(epoch.days for epoch in self._epochs)
+
+    def released(self, day: int, total: float, before: float = 0) -> DayTotal:
+        """What is known of a released day from public facts, its own total, and the total of the day before."""
+        if not 0 <= day < self.day:
+            raise InvalidParameter("day", expected="a released day", found=day)
+        return DayTotal(day, total, total - before, self._noise(day), self._moved(day))
+
+    def half_width_between(self, first: int, last: int, confidence: Number = _CONFIDENCE) -> float:
+        """How far the difference of the totals of days `last` and `first` - 1 is off at most, with this probability:
+        what both hold cancels."""
+        if not 0 <= first <= last < self.day:
+            raise InvalidParameter("range", expected="released days, the first before the last", found=(first, last))
+        parts: list[Noise] = []
+        begun = 0
+        for epoch in self._epochs:
+            inside = max(first - begun, 0), min(last - begun, epoch.days - 1)
+            if inside[0] <= inside[1]:
+                parts.append(epoch.noise_between(*inside))
+            begun += epoch.days
+        moved = self._moved(last) + (self._moved(first - 1) if first else 0.0)
+        return _half_width(tuple(part for noise in parts for part in noise), confidence) + moved
+
     def growth(self, epochs: int) -> list[tuple[int, Price]]:
         """(last day, price in all) after each of the next `epochs` extensions by twice the days: doubling's cost."""
         days, rows = self._epochs[-1].days, []
@@ -164,6 +187,11 @@ class RunningStream:
         if not 0 <= day < sum(epoch.days for epoch in self._epochs):
             raise InvalidParameter("day", expected="a day within the horizon", found=day)
         return sum(gain * law.variance() for law, gain in self._noise(day))
+
+    def half_width(self, day: int, confidence: Number = _CONFIDENCE) -> float:
+        """How far the total of a day within the horizon is off at most, with this probability; from public facts."""
+        self.variance(day)
+        return _half_width(self._noise(day), confidence) + self._moved(day)
 
     def add(self, count: Values) -> None:
         """Count something on the open day; nothing is released."""
@@ -238,9 +266,17 @@ class RunningStream:
 
     def _released(self) -> DayTotal:
         """The newest day's total. After `extend` the new epoch has no day yet, and no part in it."""
-        day, begun = self.day - 1, self._epochs if self._pending.closed else self._epochs[:-1]
-        moved = sum(epoch.rounding / 2 for epoch in begun)
-        return DayTotal(day, self._last_total, self._last_step, self._noise(day), moved)
+        day = self.day - 1
+        return DayTotal(day, self._last_total, self._last_step, self._noise(day), self._moved(day))
+
+    def _moved(self, day: int) -> float:
+        """How far rounding moved the total of a day at most: once for each epoch that had begun."""
+        moved, begun = 0.0, 0
+        for epoch in self._epochs:
+            if begun <= day:
+                moved += epoch.rounding / 2
+            begun += epoch.days
+        return moved
 
     def _noise(self, day: int) -> Noise:
         """What the total of a day holds: the last totals of the epochs before, and its own epoch's."""
@@ -257,6 +293,15 @@ class RunningStream:
         if self.terms.rho is None:
             return total
         return float(on_grid(np.array([total]), min(epoch.rounding for epoch in self._epochs))[0])
+
+
+def _half_width(noise: Noise, confidence: Number) -> float:
+    """Of the sum of what `noise` names, rounding apart."""
+    laplace = tuple((law, int(draws)) for law, draws in noise if isinstance(law, DiscreteLaplace))
+    if laplace:
+        return half_width_of_sum(laplace, confidence)
+    variance = sum(gain * law.variance() for law, gain in noise)
+    return float(normal_half_widths(np.array([variance]), confidence)[0])
 
 
 def _integer(count: Values) -> int:
