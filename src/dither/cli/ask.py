@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho
+from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho, Within
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -33,6 +33,10 @@ def ask(
     question: Question,
     epsilon: Epsilon = None,
     rho: Rho = None,
+    within: Within = None,
+    at_most: Annotated[
+        str | None, typer.Option("--at-most", metavar="NUMBER", help="What --within may cost; more is refused.")
+    ] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="How to write the answer.")] = Format.table,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="In csv, json and arrow: _low and _high beside each noisy number.")
@@ -52,11 +56,11 @@ def ask(
     from dither.cli.screen import working
 
     declared = read_catalog(catalog)
-    read_offer(epsilon, rho, declared)
-    _check_places(format, output, receipt)
     text = read_question(question)
+    read_offer(text, declared, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
+    _check_places(format, output, receipt)
     with asking(declared, as_name) as session, working("Asking"):
-        answer = session.ask(text, epsilon=epsilon, rho=rho, request=request)
+        answer = session.ask(text, epsilon=epsilon, rho=rho, within=within, at_most=at_most, request=request)
     # The receipt first: whatever happens to the table, what was paid for is on record.
     if receipt is not None:
         answer.receipt.save(receipt)

@@ -49,21 +49,30 @@ def read_question(given: str) -> str:
         raise InvalidParameter("question", expected="text in UTF-8", found="other bytes") from None
 
 
-def read_offer(epsilon: str | None, rho: str | None, catalog: Catalog) -> None:
-    """Raises InvalidParameter for an offer that no question could use, before any database is opened."""
-    from dither.plan.price import Offer
+def read_offer(
+    text: str,
+    catalog: Catalog,
+    *,
+    epsilon: str | None,
+    rho: str | None,
+    within: str | None = None,
+    at_most: str | None = None,
+) -> None:
+    """Raises InvalidParameter or QueryRefused for an offer that no question could use, before any database is opened.
+    The text may state it too."""
+    from dither.session.offers import offered
 
-    if epsilon is None and rho is None and catalog.budget.default_epsilon is not None:
+    stated = offered(text, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
+    if stated.is_stated or catalog.budget.default_epsilon is not None:
         return
-    if (epsilon is None) == (rho is None):
-        raise InvalidParameter(
-            "offer",
-            expected="--epsilon NUMBER or --rho NUMBER",
-            found="neither" if epsilon is None else "both",
-            code="M-101",
-            hint="Say what the question may cost, as in --epsilon 0.5. Nothing is charged without a stated offer.",
-        )
-    Offer.create(epsilon=epsilon, rho=rho)
+    raise InvalidParameter(
+        "offer",
+        expected="--epsilon NUMBER, --rho NUMBER or --within NUMBER",
+        found="none",
+        code="M-101",
+        hint="Say what the question may cost, as in --epsilon 0.5, or how accurate it must be, as in --within 50. "
+        "Nothing is charged without a stated offer.",
+    )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho
+from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho, Within
 
 __all__ = ["explain"]
 
@@ -11,6 +11,7 @@ def explain(
     question: Question,
     epsilon: Epsilon = None,
     rho: Rho = None,
+    within: Within = None,
     as_name: As = None,
     catalog: CatalogPath = DEFAULT_CATALOG,
 ) -> None:
@@ -18,10 +19,10 @@ def explain(
     from dither.cli.context import asking, read_catalog, read_offer, read_question
 
     declared = read_catalog(catalog)
-    read_offer(epsilon, rho, declared)
     text = read_question(question)
+    read_offer(text, declared, epsilon=epsilon, rho=rho, within=within)
     with asking(declared, as_name) as session:
-        explanation = session.explain(text, epsilon=epsilon, rho=rho)
+        explanation = session.explain(text, epsilon=epsilon, rho=rho, within=within)
 
     from dither.cli.screen import out
     from dither.cli.tables import explanation_table

@@ -26,11 +26,13 @@ def try_question(
 
     A question for whole rows, such as SELECT * FROM visits, shows a few invented ones."""
     from dither.cli.context import read_catalog, read_question
+    from dither.session.offers import offered
     from dither.session.open import open_rehearsal
 
     declared = read_catalog(catalog)
     text = read_question(question)
-    if epsilon is None and rho is None and declared.budget.default_epsilon is None:
+    stated = offered(text, epsilon=epsilon, rho=rho)
+    if not stated.is_stated and declared.budget.default_epsilon is None:
         epsilon = "1"
     with open_rehearsal(declared) as session:
         try:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from dither.accounting import Price, Remaining
 from dither.catalog.model import Catalog
+from dither.exact import decimal_text
 from dither.noise import DiscreteLaplace
 from dither.plan import nodes
-from dither.plan.price import ChoiceLaw, PricedPlan, PricedVector, RunningLaw
+from dither.plan.price import ChoiceLaw, Offer, PricedPlan, PricedVector, RunningLaw
 from dither.sql.expressions import Expr
 
-__all__ = ["Explanation", "VectorPlan", "describe_expression", "describe_vector", "explain_plan"]
+__all__ = ["Explanation", "VectorPlan", "describe_expression", "describe_vector", "explain_plan", "offer_text"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Explanation:
     remaining: Remaining | None
     questions_left: int | None
     """How many such questions the asker's own remaining allowance still holds."""
+    solved: Offer | None = None
+    """The least offer that keeps a wished ±, where one was wished."""
 
     def __str__(self) -> str:
         lines = [f"One {self.unit_name} counts with at most {n} rows of {t}." for t, n in self.rows_kept]
@@ -55,6 +58,8 @@ class Explanation:
                 f"{vector.what}, {vector.groups} group(s): moved by at most {vector.distance:g}; "
                 f"{vector.mechanism} noise {vector.scale:.4g}; ± {vector.half_width:.4g}{state}"
             )
+        if self.solved is not None:
+            lines.append(f"The least offer that keeps the wish: {offer_text(self.solved)}.")
         lines.append(f"Price: {price_text(self.price)}.")
         return "\n".join([*lines, *self.notes])
 
@@ -89,6 +94,11 @@ def explain_plan(
     return Explanation(
         plan.text, tuple(vectors), cost, catalog.unit_name, kept, tuple(notes), remaining, _left(cost, remaining)
     )
+
+
+def offer_text(offer: Offer) -> str:
+    """As it can be typed back, exactly."""
+    return f"{'epsilon' if offer.epsilon is not None else 'rho'} {decimal_text(offer.total)}"
 
 
 def price_text(price: Price) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,9 +36,11 @@ from dither.plan.phases import bind_measure, blank, empty_array
 from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
+from dither.session.accuracy import least_offer
 from dither.session.budget import BudgetView
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
+from dither.session.offers import Offered, Within, check_ceiling, offered, planned
 from dither.session.stages import Stage, bound, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
@@ -89,15 +92,25 @@ class Session:
     # The life of a query -----------------------------------------------------------------------------------------
 
     def ask(
-        self, question: str, *, epsilon: Number | None = None, rho: Number | None = None, request: str | None = None
+        self,
+        question: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        within: Within | None = None,
+        at_most: Number | None = None,
+        request: str | None = None,
     ) -> Answer:
         """Answer one SELECT for at most the offered price.
-        epsilon: nats, buys pure events only; or rho: zCDP.  request: an idempotency key of the caller's choosing.
-        Raises QueryRefused, PolicyRefused, BudgetExceeded, EngineError, LedgerError; a refusal costs nothing."""
+        epsilon: nats, buys pure events only; or rho: zCDP; or within: the 95 % half-width wanted of counts and sums
+        over listed groups, by column where it is a mapping, for the least price that is expected to keep it.
+        at_most: what `within` may cost.  request: an idempotency key of the caller's choosing.
+        The text may state the offer itself, as in `/* epsilon=0.5 */`.
+        Raises QueryRefused, PolicyRefused, BudgetError, EngineError, LedgerError; a refusal costs nothing."""
         plan = self.plan(question)
-        priced = self.price_of(plan, self._offer(epsilon, rho))
-        self.rehearse(priced)
         epoch = self.ledger.current_release
+        priced = self.priced(plan, offered(question, epsilon=epsilon, rho=rho, within=within, at_most=at_most))
+        self.rehearse(priced)
         fingerprint = plan_fingerprint(plan, self.catalog)
         stages = self._reserved(priced, epoch, fingerprint, request)
         tables: list[NoisyTable] = []
@@ -119,20 +132,29 @@ class Session:
         receipt = receipts.make(self, priced.plan, fingerprint, epoch, needs, cost, signed)
         return Answer(plan, finished, tuple(tables), cost, receipt, plan.notes, self.invented, self.catalog.unit_name)
 
-    def explain(self, question: str, *, epsilon: Number | None = None, rho: Number | None = None) -> Explanation:
-        """What `ask` would do and cost. Free; reads no protected row."""
+    def explain(
+        self,
+        question: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        within: Within | None = None,
+    ) -> Explanation:
+        """What `ask` would do and cost; with `within`, which offer keeps it. Free; reads no protected row."""
         plan = self.plan(question)
-        priced = self.price_of(plan, self._offer(epsilon, rho))
+        stated = offered(question, epsilon=epsilon, rho=rho, within=within)
+        priced = self.priced(plan, stated)
         self.rehearse(priced)
         stages: list[Stage] = []
         for name, part in parts_of(priced):
             stages.append(self._prepare(name, part, stages, self.ledger.current_release))
-        return explain_plan(
+        explained = explain_plan(
             [(stage.priced, _known_places(stage)) for stage in stages],
             _total(stages),
             self.catalog,
             self.ledger.remaining(self.own_level),
         )
+        return explained if stated.wish is None else replace(explained, solved=priced.offer)
 
     def plan(self, question: str) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only."""
@@ -141,7 +163,7 @@ class Session:
         lowering = Lowering(
             self.catalog, self.facts.schemas, self.facts.for_lowering(), self.facts.key_lists(), self.taus, now
         )
-        return lowering.question(question)
+        return planned(question, lowering.question)
 
     # What else an owner or analyst does ----------------------------------------------------------------------------
 
@@ -184,6 +206,19 @@ class Session:
 
     # Steps of a query ----------------------------------------------------------------------------------------------
 
+    def priced(self, plan: nodes.Plan, stated: Offered) -> PricedPlan:
+        """The plan under what was offered; for a wished ±, under the least offer that keeps it. Reads nothing."""
+
+        def at(offer: Offer) -> PricedPlan:
+            return self.price_of(plan, offer, delta=stated.delta)
+
+        if stated.wish is None:
+            return at(self._offer(stated.epsilon, stated.rho))
+        priced = least_offer(self, at, stated.wish, rho=self.ledger.budget.notion == "zcdp")
+        if stated.at_most is not None:
+            check_ceiling(self, priced, stated.at_most, at)
+        return priced
+
     def _offer(self, epsilon: Number | None, rho: Number | None) -> Offer:
         terms = self.catalog.budget
         if epsilon is None and rho is None and terms.default_epsilon is not None:
@@ -198,11 +233,13 @@ class Session:
             )
         return offer
 
-    def price_of(self, plan: nodes.Plan, offer: Offer) -> PricedPlan:
-        """Noise and price of a plan under an offer. Reads nothing."""
+    def price_of(self, plan: nodes.Plan, offer: Offer, *, delta: Fraction | None = None) -> PricedPlan:
+        """Noise and price of a plan under an offer. Reads nothing. delta: a narrower limit for private groups."""
         share = self.catalog.budget.delta_per_question
         if share is None:
             share = self.ledger.budget.delta_selection / 1000
+        if delta is not None:
+            share = min(share, delta)
         return price_plan(plan, offer, self.catalog, delta_per_question=share)
 
     def rehearse(self, priced: PricedPlan) -> None:
