@@ -13,7 +13,22 @@ from typing import Annotated
 import typer
 
 from dither import __version__
-from dither.cli import ask, audit, budget, check, choose, demo, explain, init, lab, release, statement, try_, tune
+from dither.cli import (
+    ask,
+    audit,
+    budget,
+    check,
+    choose,
+    demo,
+    explain,
+    init,
+    lab,
+    release,
+    statement,
+    try_,
+    tune,
+    verify,
+)
 from dither.errors import DitherError
 
 __all__ = ["BROKEN_GUARANTEE", "app", "run"]
@@ -43,6 +58,7 @@ app.command("check")(check.check)
 app.command("try")(try_.try_question)
 app.command("explain")(explain.explain)
 app.command("ask")(ask.ask)
+app.command("verify")(verify.verify)
 app.command("tune")(tune.tune)
 app.command("statement")(statement.statement)
 app.command("audit")(audit.audit)

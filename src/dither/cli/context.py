@@ -8,16 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dither.errors import CatalogError, InvalidParameter, LedgerError, QueryRefused
+from dither.errors import CatalogError, InvalidParameter, LedgerCorrupt, LedgerError, QueryRefused
 
 if TYPE_CHECKING:
+    from dither.answer.receipt import Receipt as AnswerReceipt
     from dither.catalog.model import Catalog
+    from dither.ledger import Receipt, Verification
     from dither.ledger.ledger import Ledger
     from dither.ledger.registry import OtherLedger
     from dither.session.session import Session
 
 __all__ = [
     "asking",
+    "check_ledger",
     "ledger_at",
     "ledger_exists",
     "ledger_path",
@@ -27,6 +30,7 @@ __all__ = [
     "read_offer",
     "read_question",
     "say_others",
+    "signed_part",
 ]
 
 LONGEST_QUESTION = 1 << 20
@@ -181,3 +185,29 @@ def _is_database(path: str) -> bool:
             return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
+
+
+def signed_part(receipt: AnswerReceipt, where: str) -> Receipt:
+    """What the ledger signed, out of an answer's receipt. where: it came from, for the refusal."""
+    from dither.ledger import Receipt
+
+    if receipt.entry is None or receipt.hash is None or receipt.digest is None:
+        raise InvalidParameter(
+            "receipt",
+            expected="of an answer that was charged",
+            found=where,
+            hint="This answer needed nothing new, so the ledger has no entry of it.",
+        )
+    return Receipt(receipt.entry, receipt.hash, receipt.digest)
+
+
+def check_ledger(catalog: Catalog, signed: Receipt | None) -> Verification:
+    """Check the catalog's ledger, and that it holds a receipt's entry. Raises LedgerCorrupt."""
+    with owner_ledger(catalog) as ledger:
+        found = ledger.verify(signed)
+    if not found.holds:
+        where = f" (row {found.first_broken})" if found.first_broken else ""
+        raise LedgerCorrupt(
+            f"{found.problem}{where}", hint="Stop asking, and restore a backup: docs/how-to/back-up-a-ledger.md."
+        )
+    return found
