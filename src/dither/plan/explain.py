@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dither.accounting import Price, Remaining
 from dither.catalog.model import Catalog
 from dither.exact import decimal_text
 from dither.noise import DiscreteLaplace
 from dither.plan import nodes
-from dither.plan.price import ChoiceLaw, Offer, PricedPlan, PricedVector, RunningLaw
+from dither.plan.price import ChoiceLaw, Law, Offer, PricedPlan, PricedVector, RunningLaw
 from dither.sql.expressions import Expr
+
+if TYPE_CHECKING:
+    from dither.plan.sketch import Sketches
 
 __all__ = ["Explanation", "VectorPlan", "describe_expression", "describe_vector", "explain_plan", "offer_text"]
 
@@ -33,6 +37,9 @@ class VectorPlan:
     """95 % of answers lie within this of the (truncated, clamped) truth."""
     known: bool
     """True where a released measurement serves, for nothing."""
+    law: Law | None = None
+    """Of the noise, in steps of `step`; None where a value is chosen by its rank."""
+    step: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,12 @@ class Explanation:
             lines.append(f"The least offer that keeps the wish: {offer_text(self.solved)}.")
         lines.append(f"Price: {price_text(self.price)}.")
         return "\n".join([*lines, *self.notes])
+
+    def plot(self) -> Sketches:
+        """Pictures of where the answers would fall, from the exact laws: text in a terminal, SVG in a notebook."""
+        from dither.plan.sketch import sketches
+
+        return sketches(self.vectors)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -172,6 +185,8 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
             law.plan.noise_scale * step,
             law.half_width(0.95) * step,
             known,
+            law,
+            step,
         )
     mechanism = "Laplace" if isinstance(law, DiscreteLaplace) else "Gaussian"
     scale = float(law.scale) if isinstance(law, DiscreteLaplace) else float(law.sigma2) ** 0.5
@@ -183,6 +198,8 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
         scale * step,
         law.half_width(0.95) * step,
         known,
+        law,
+        step,
     )
 
 
