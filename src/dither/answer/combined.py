@@ -3,7 +3,7 @@
 Flow: `present(other=...)`. An upper bound, not the exact law: the least of Chernoff's bound over many rates and of the
 union bound. For t > 0, P(|S| >= t) <= 2 exp(-rate t) M(rate)^k, with M the moment generating function of one noise:
 that of the discrete Laplace law is (1-p)^2 / ((1 - p e^rate)(1 - p e^-rate)), that of the discrete Gaussian at most
-exp(rate^2 sigma2 / 2).
+exp(rate^2 sigma2 / 2).  Proof: docs/proofs/answer/intervals.md
 """
 
 from __future__ import annotations
