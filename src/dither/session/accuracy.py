@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dither.catalog.model import fold
 from dither.errors import InvalidParameter
-from dither.exact import decimal_text
+from dither.exact import QUANTUM, decimal_text
 from dither.plan.price import Offer, PricedPlan
 from dither.session.expected import ColumnExpectation, expected_columns
 from dither.session.foreseen import offer_of, vectors_in
@@ -27,7 +27,8 @@ LARGEST_SHARE = Fraction(10**6)
 """Of one vector, in epsilon or rho: a wish that needs more cannot be kept."""
 DIGITS = 7
 """Offers that are solved for have this many decimals below the first; slightly less than the last would not do."""
-_FINEST = Fraction(1, 10**15)
+_FINEST = QUANTUM
+"""No finer than the ledger counts."""
 
 
 def least_offer(session: Session, plan_at: Callable[[Offer], PricedPlan], wish: Wish, *, rho: bool) -> PricedPlan:

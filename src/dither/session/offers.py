@@ -1,7 +1,7 @@
 """What a question may cost or how accurate it must be, out of its text and the arguments of the call together.
 
 Flow: `Session.ask` and `explain` begin here. An offer is stated once: epsilon, or rho, or a ± to keep within. Stated in
-both places it must be the same; nothing is overruled silently. `check_ceiling` holds a solved offer against `at_most`.
+both places it must be the same; nothing is overruled silently. `keeping` solves a wished ± for its price.
 Relies on: `sql.offers` for the text, `wishes` for what a ± may look like.
 """
 
@@ -17,7 +17,7 @@ from dither.errors import BudgetError, GuaranteeError, InvalidParameter, QueryRe
 from dither.exact import Number, decimal_text, positive
 from dither.plan.nodes import Plan
 from dither.plan.price import Offer, PricedPlan
-from dither.session.accuracy import bought_by
+from dither.session.accuracy import bought_by, least_offer
 from dither.session.foreseen import Foresight
 from dither.session.wishes import Wish, wish_of
 from dither.sql.offers import StatedInText, offers_in
@@ -25,7 +25,7 @@ from dither.sql.offers import StatedInText, offers_in
 if TYPE_CHECKING:
     from dither.session.session import Session
 
-__all__ = ["Offered", "Within", "check_ceiling", "offered", "planned"]
+__all__ = ["Offered", "Within", "keeping", "offered", "planned"]
 
 Within = Number | Mapping[str, Number]
 """A ± for every noisy column, or by column; as text also `n=50, total=2000`."""
@@ -41,7 +41,7 @@ class Offered:
     rho: Fraction | None = None
     wish: Wish | None = None
     at_most: Fraction | None = None
-    """What keeping the wish may cost, on the meter it is solved on."""
+    """What keeping the wish may cost, on the meter of the budget: epsilon, or rho of one in zCDP."""
     delta: Fraction | None = None
     """The most that choosing the question's private groups may use."""
 
@@ -85,24 +85,54 @@ def planned(question: str, lower: Callable[[str], Plan]) -> Plan:
         raise refusal.located(question) from None
 
 
-def check_ceiling(
-    session: Session, priced: PricedPlan, at_most: Fraction, plan_at: Callable[[Offer], PricedPlan]
+def keeping(session: Session, plan_at: Callable[[Offer], PricedPlan], stated: Offered) -> PricedPlan:
+    """The plan under the least offer that keeps the wish: of Laplace noise, or, where the catalog says `gaussian`, of
+    whichever noise takes less of the budget. `at_most` is on the budget's own meter, which Gaussian noise has only
+    where that is rho. Reads no protected row.
+    Raises InvalidParameter [M-120], BudgetError [M-122]."""
+    if stated.wish is None:
+        raise GuaranteeError("There is no wish to keep.")
+    on_rho = session.ledger.budget.notion == "zcdp"
+    found = [least_offer(session, plan_at, stated.wish, rho=False)]
+    if session.catalog.budget.gaussian and (on_rho or stated.at_most is None):
+        found.append(least_offer(session, plan_at, stated.wish, rho=True))
+    priced = min(found, key=lambda each: _part_of_budget(session, each.price))
+    if stated.at_most is not None:
+        _check_ceiling(session, priced, stated.at_most, plan_at, on_rho=on_rho)
+    return priced
+
+
+def _part_of_budget(session: Session, price: Price) -> Fraction:
+    """On the meter that counts: epsilon while it is open and the price has one, else rho."""
+    budget = session.ledger.budget
+    left = session.ledger.remaining(session.own_level)
+    closed = left is not None and left.epsilon is None
+    if budget.epsilon is None or price.epsilon is None or closed:
+        return price.rho / budget.rho_limit if budget.rho_limit else price.rho
+    return price.epsilon / budget.epsilon
+
+
+def _check_ceiling(
+    session: Session, priced: PricedPlan, at_most: Fraction, plan_at: Callable[[Offer], PricedPlan], *, on_rho: bool
 ) -> None:
-    """Raises BudgetError [M-122] where the question would cost more than `at_most`. Reads no protected row."""
-    is_rho = priced.offer.rho is not None
+    """What is charged, with what was released before taken into account, against `at_most`."""
     foreseen = Foresight(session).ask([(0, priced)])[0]
     price: Price = foreseen.cost if session.own_level is None else foreseen.cost + foreseen.unpaid
-    cost = price.rho if is_rho else price.epsilon
+    cost = price.rho if on_rho else price.epsilon
     if cost is None:
         raise GuaranteeError("An offer in epsilon has no epsilon.")
-    if cost > at_most:
-        meter = "rho" if is_rho else "epsilon"
-        instead = bought_by(plan_at, Offer(rho=at_most) if is_rho else Offer(epsilon=at_most))
-        raise BudgetError(
-            f"Keeping within the wanted ± costs {meter} {decimal_text(cost)}; at_most allows {decimal_text(at_most)}.",
-            code="M-122",
-            hint=f"Nothing was charged. {meter} {decimal_text(at_most)} would buy {instead}.",
-        )
+    if cost <= at_most:
+        return
+    meter = "rho" if on_rho else "epsilon"
+    instead = ""
+    if priced.offer.rho is not None or not on_rho:
+        bought = bought_by(plan_at, Offer(rho=at_most) if on_rho else Offer(epsilon=at_most))
+        instead = f" {meter} {decimal_text(at_most)} would buy {bought}."
+    raise BudgetError(
+        f"Keeping within the wanted ± costs {meter} {decimal_text(cost)}; at_most allows {decimal_text(at_most)}.",
+        code="M-122",
+        hint=f"Nothing was charged.{instead}",
+    )
 
 
 def _value(part: StatedInText, question: str) -> Value:

@@ -36,11 +36,10 @@ from dither.plan.phases import bind_measure, blank, empty_array
 from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
-from dither.session.accuracy import least_offer
 from dither.session.budget import BudgetView
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
-from dither.session.offers import Offered, Within, check_ceiling, offered, planned
+from dither.session.offers import Offered, Within, keeping, offered, planned
 from dither.session.stages import Stage, bound, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
@@ -212,12 +211,7 @@ class Session:
         def at(offer: Offer) -> PricedPlan:
             return self.price_of(plan, offer, delta=stated.delta)
 
-        if stated.wish is None:
-            return at(self._offer(stated.epsilon, stated.rho))
-        priced = least_offer(self, at, stated.wish, rho=self.ledger.budget.notion == "zcdp")
-        if stated.at_most is not None:
-            check_ceiling(self, priced, stated.at_most, at)
-        return priced
+        return at(self._offer(stated.epsilon, stated.rho)) if stated.wish is None else keeping(self, at, stated)
 
     def _offer(self, epsilon: Number | None, rho: Number | None) -> Offer:
         terms = self.catalog.budget

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from dither.errors import BudgetError, BudgetExceeded, DitherError, InvalidParameter, PolicyRefused, QueryRefused
-from dither.session.accuracy import least_share
+from dither.plan.price import Offer, PricedPlan
+from dither.session.accuracy import least_offer, least_share
 from dither.session.offers import offered
-from support.clinic import DDL, clinic
+from dither.session.session import Session
+from dither.session.wishes import Wish
+from support.clinic import CATALOG, DDL, clinic
 from support.exactly import exact_answer
 from support.worlds import World, catalog_text
 
@@ -92,6 +95,54 @@ def test_more_than_is_left_is_refused_and_not_charged() -> None:
         assert world.session.budget().spent.epsilon == 0
     finally:
         world.close()
+
+
+RHO = CATALOG.replace("epsilon = 1e9", "rho = 1")
+
+
+@pytest.mark.parametrize(
+    ("catalog", "gaussian"), [(RHO, False), (RHO.replace("rho = 1", "rho = 1\ngaussian = true"), True)]
+)
+def test_gaussian_noise_keeps_a_wish_only_where_the_catalog_says_so(catalog: str, gaussian: bool) -> None:
+    """Of three sums by day, Gaussian noise at the same ± is the cheaper by far: each unit moves many groups."""
+    world = clinic(catalog)
+    try:
+        explained = world.session.explain(COUNT, within=120)
+        assert explained.price.gaussian == gaussian
+        with pytest.raises(BudgetError) as refused:
+            world.session.ask(COUNT, within=120, at_most=explained.price.rho * Fraction(99, 100))
+        assert refused.value.code == "M-122" and "costs rho" in refused.value.message
+        assert ("would buy n ±" in str(refused.value.hint)) == gaussian
+        assert world.session.ask(COUNT, within=120, at_most=explained.price.rho).charged == explained.price
+    finally:
+        world.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "within", "gaussian"),
+    [("SELECT d, SUM(income) AS s FROM t GROUP BY d", 90_000, False), (COUNT, 3000, True)],
+)
+def test_in_an_epsilon_budget_the_noise_that_takes_less_of_it_is_chosen(sql: str, within: int, gaussian: bool) -> None:
+    """Of epsilon 1 (and its rho*): 0.40 against 1.13 for the first, 0.012 against 0.001 for the second."""
+    world = clinic(CATALOG.replace("epsilon = 1e9", "epsilon = 1\ngaussian = true"))
+    try:
+        db = world.session
+        budget = db.ledger.budget
+        laplace, normal = (
+            least_offer(db, at_of(db, sql), Wish(Fraction(within)), rho=rho).price for rho in (False, True)
+        )
+        assert laplace.epsilon is not None and budget.epsilon is not None
+        assert (normal.rho / budget.rho_limit < laplace.epsilon / budget.epsilon) == gaussian
+        assert db.explain(sql, within=within).price == (normal if gaussian else laplace)
+        # at_most is in epsilon, which Gaussian noise does not have.
+        assert not db.ask(sql, within=within, at_most=1).charged.gaussian
+    finally:
+        world.close()
+
+
+def at_of(db: Session, sql: str) -> Callable[[Offer], PricedPlan]:
+    plan = db.plan(sql)
+    return lambda offer: db.price_of(plan, offer)
 
 
 def test_an_easy_wish_costs_the_least_price(world: World) -> None:
