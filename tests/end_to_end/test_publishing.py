@@ -50,7 +50,8 @@ def test_from_a_question_to_a_verified_folder(folder: Path, tmp_path_factory: py
     options = ("--round-to", "10", "--suppress-below", "500", "--nonnegative", "--reliability")
     shown = run(folder, "ask", COUNTS, "--epsilon", "1", *options, "--publish", "out", "--about").stdout
     assert "< 500" in shown and shown.count("round_to=10") == 2
-    assert "Entry" in run(folder, "verify", "out").stdout and "is in the ledger" in run(folder, "verify", "out").stdout
+    entry = json.loads((folder / "out" / "receipt.json").read_text(encoding="utf-8"))["entry"]
+    assert f"In the ledger: {entry}. The ledger holds." in run(folder, "verify", "out").stdout
 
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     shutil.copytree(folder / "out", elsewhere / "out")
@@ -72,8 +73,20 @@ def test_an_entry_that_is_not_in_the_ledger_is_found(folder: Path) -> None:
     (folder / "dither.ledger").write_bytes(kept)
     with sqlite3.connect(folder / "dither.ledger") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert "is in the ledger" in run(folder, "verify", "first").stdout
+    assert "In the ledger: " in run(folder, "verify", "first").stdout
     assert "L-3" in run(folder, "verify", "second", status=4).stderr
+
+
+def test_a_folder_of_numbers_used_again_names_the_entry_that_measured_them(folder: Path) -> None:
+    run(folder, "ask", COUNTS, "--epsilon", "1", "--receipt", "paid.json")
+    run(folder, "ask", COUNTS, "--epsilon", "1", "--publish", "out")
+    paid = json.loads((folder / "paid.json").read_text(encoding="utf-8"))["entry"]
+    checked = run(folder, "verify", "out").stdout
+    assert f"In the ledger: {paid}. The ledger holds." in checked and "without a signature" in checked
+    for name in folder.glob("dither.ledger*"):
+        name.unlink()
+    run(folder, "ask", "SELECT COUNT(*) FROM care", "--epsilon", "1")
+    assert paid in run(folder, "verify", "out", status=4).stderr
 
 
 def test_wrong_options_are_refused_before_the_charge(folder: Path) -> None:

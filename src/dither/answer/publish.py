@@ -140,13 +140,15 @@ def _differs(name: str, expected: str, found: str) -> InvalidParameter:
 def _page(answer: Answer) -> str:
     """Self-contained: no script, no link, nothing loaded."""
     receipt = answer.receipt
+    before = sorted({line.measured_by for line in receipt.vectors if line.measured_by is not None})
     rows = [
         ("Data set", receipt.dataset),
         ("Release", receipt.release),
         ("Asked by", receipt.analyst),
         ("Price", _price(receipt)),
-        ("Ledger entry", receipt.entry or "none: everything was released before"),
-        ("Entry's hash", receipt.hash or "–"),
+        ("Ledger entry", receipt.entry or "none of its own: everything was released before"),
+        *([("Entry's hash", receipt.hash)] if receipt.hash else []),
+        *([("Measured by", ", ".join(before))] if before else []),
     ]
     facts = "".join(f'<tr><th scope="row">{escape(a)}</th><td>{escape(b)}</td></tr>' for a, b in rows)
     vectors = "".join(

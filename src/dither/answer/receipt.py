@@ -27,6 +27,8 @@ class VectorLine:
     distance: str
     """The most one unit moves it, in the unit of the data."""
     reused: bool = False
+    measured_by: str | None = None
+    """Of one used again: the ledger entry that measured it. Named, not signed; the ledger can look it up."""
 
 
 @dataclass(frozen=True)

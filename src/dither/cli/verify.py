@@ -10,7 +10,10 @@ import typer
 from dither.cli.options import DEFAULT_CATALOG
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dither.answer.receipt import Receipt
+    from dither.catalog.model import Catalog
 
 __all__ = ["verify"]
 
@@ -40,8 +43,9 @@ def _ledger_sentence(receipt: Receipt, given: Path | None) -> str:
     from dither.cli.context import check_ledger, ledger_exists, read_catalog, signed_part
     from dither.errors import InvalidParameter
 
-    if receipt.entry is None:
-        return "The receipt has no ledger entry: all it needed was released before, or its rows were invented."
+    before = sorted({line.measured_by for line in receipt.vectors if line.measured_by is not None})
+    if receipt.entry is None and not before:
+        return "The receipt names no ledger entry: its rows were invented."
     if receipt.ledger != "kept":
         return "The entry was not looked up: the ledger of this answer was kept in memory only."
     place = given if given is not None else DEFAULT_CATALOG
@@ -56,5 +60,24 @@ def _ledger_sentence(receipt: Receipt, given: Path | None) -> str:
         if given is None:
             return "The entry was not looked up: there is no ledger here."
         raise InvalidParameter("catalog", expected="of a data set whose ledger is there", found=str(place))
-    check_ledger(declared, signed_part(receipt, "receipt.json"))
-    return f"Entry {receipt.entry} is in the ledger, and the ledger holds."
+    check_ledger(declared, None if receipt.entry is None else signed_part(receipt, "receipt.json"))
+    if before:
+        _check_entries(declared, before)
+    named = ", ".join(entry for entry in (receipt.entry, *before) if entry is not None)
+    unsigned = " The receipt names entries of earlier answers without a signature." if before else ""
+    return f"In the ledger: {named}. The ledger holds.{unsigned}"
+
+
+def _check_entries(catalog: Catalog, named: Sequence[str]) -> None:
+    """Raises LedgerCorrupt where an entry of an earlier answer is not there, or was not answered."""
+    from dither.cli.context import owner_ledger
+    from dither.errors import LedgerCorrupt
+
+    with owner_ledger(catalog) as ledger:
+        answered = {entry.id for entry in ledger.entries() if entry.state == "answered"}
+    missing = [entry for entry in named if entry not in answered]
+    if missing:
+        raise LedgerCorrupt(
+            f"The ledger has no answer of entry {', '.join(missing)}, which the receipt names.",
+            hint="Either this ledger is an older copy, or the receipt is not of it.",
+        )
