@@ -63,15 +63,15 @@ def test_a_small_count_hides_every_noisy_number_of_its_row(world: World) -> None
 def test_small_rows_become_one_whose_interval_holds_their_sum(world: World) -> None:
     answer = world.session.ask(COUNTS, epsilon=3)
     rows = answer.rows()
-    limit = max(row[1] for row in rows)
+    limit = max(row[1] for row in rows) + 1
     view = answer.present(suppress_below=limit, other="all others")
     small = [row for row in rows if row[1] < limit]
     assert view.rows()[-1] == ("all others", sum(r[1] for r in small), sum(r[2] for r in small))
-    assert len(view) == 2 and len(small) == 3
+    assert len(view) == 1 and len(small) == 4
     law = answer.tables[0].laws[0]
     assert isinstance(law, DiscreteLaplace)
     half = (view.intervals[1][1][-1] - view.intervals[1][0][-1]) / 2
-    assert law.half_width(0.95) < half <= 3 * law.half_width(1 - Fraction(5, 300))
+    assert law.half_width(0.95) < half <= 4 * law.half_width(1 - Fraction(5, 400))
 
 
 @pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(20)), DiscreteLaplace("0.4"), DiscreteGaussian(900)])
@@ -87,12 +87,13 @@ def test_a_sum_of_noises_lies_within_its_bound(law: DiscreteLaplace | DiscreteGa
 
 
 def test_negative_numbers_are_cut_only_where_the_truth_cannot_be_below_zero(world: World) -> None:
-    sql = "SELECT kind, COUNT(*) AS n, SUM(amt) AS s, SUM(amt - 50) AS c FROM o WHERE amt < 0 GROUP BY kind"
+    """367 groups without people: that noise leads none of them below zero has probability 2^-367."""
+    sql = "SELECT d, COUNT(*) AS n, SUM(age) AS s, SUM(age - 24) AS c FROM t WHERE age < 0 GROUP BY d"
     answer = world.session.ask(sql, epsilon="0.01")
     view = answer.present(nonnegative=True)
     for (_, n, s, c), shown in zip(answer.rows(), view.rows(), strict=True):
         assert shown[1:] == (max(n, 0), max(s, 0), c)
-    assert any(row[1] < 0 or row[2] < 0 for row in answer.rows()), "no noise went below zero; lower the epsilon"
+    assert any(row[1] < 0 for row in answer.rows()) and any(row[2] < 0 for row in answer.rows())
     assert (view.intervals[1][0] >= 0).all() and (view.intervals[3][0] < 0).any()
 
 

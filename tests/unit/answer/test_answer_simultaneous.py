@@ -101,3 +101,29 @@ def test_where_nothing_can_hold_together_it_is_refused(world: World, sql: str, c
 def test_it_comes_before_presentation(world: World) -> None:
     with pytest.raises(InvalidParameter):
         world.session.ask(SQL, epsilon=1).present(round_to=10).simultaneous()
+
+
+def test_a_mean_reaches_every_corner_of_its_two_bounds(world: World) -> None:
+    answer = world.session.ask("SELECT AVG(income) AS m, COUNT(income) AS n FROM t", epsilon=3)
+    found = hold_together(answer.plan, answer.tables, Fraction(95, 100))
+    (table,) = answer.tables
+    recipe = next(recipe for recipe in table.recipes if recipe.kind == "mean")
+    count_at, total_at = recipe.vectors
+    step = float(table.vectors[total_at].step)
+    corners = [
+        float(recipe.center)
+        + (table.values[total_at][0] + s * found.steps["m0", total_at])
+        * step
+        / (table.values[count_at][0] + c * found.steps["m0", count_at])
+        for s in (-1, 1)
+        for c in (-1, 1)
+    ]
+    low, high = answer.simultaneous().intervals[0]
+    assert (low[0], high[0]) == pytest.approx((min(corners), max(corners)))
+    assert len({round(corner, 9) for corner in corners}) == 4
+
+
+def test_a_mean_over_a_count_near_zero_is_anywhere_in_its_bounds(world: World) -> None:
+    answer = world.session.ask("SELECT AVG(income) AS m FROM t WHERE income < 0", epsilon=1)
+    # At this level the noise leaves its bound with probability below 1e-9.
+    assert [end[0] for end in answer.simultaneous("0.999999999").intervals[0]] == [0, 1000]
