@@ -36,7 +36,7 @@ def about(answer: Answer, language: str = "en") -> str:
         words.asked.format(question=" ".join(answer.plan.text.split())),
         words.protected.format(unit=answer.unit_name) + "".join(_kept(answer, words)),
         words.noise.format(unit=answer.unit_name) + "".join(_noise(answer, words)),
-        answer.together or words.interval,
+        answer.together(language) or words.interval,
         words.unbiased,
         *answer.presented(language),
         picks_sentence(answer, language),

@@ -135,9 +135,9 @@ class Answer:
             for name, column, sql in zip(self.columns, self.finished.columns, self.finished.types, strict=True)
         ]
 
-    @property
-    def together(self) -> str:
+    def together(self, language: str = "en") -> str:
         """What ± means where all of them hold together; '' where each holds by itself, at 95 %."""
+        del language
         return ""
 
     def presented(self, language: str = "en") -> tuple[str, ...]:

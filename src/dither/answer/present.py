@@ -20,7 +20,7 @@ from dither.answer.answer import Answer
 from dither.answer.behind import Behind, columns_behind
 from dither.answer.combined import half_width_of_sum
 from dither.answer.finishing import Finished, finish_with_intervals
-from dither.answer.presentation import Presentation, letter_of
+from dither.answer.presentation import Level, Presentation, letter_of
 from dither.answer.simultaneous import hold_together
 from dither.errors import InvalidParameter
 from dither.exact import Number, decimal_text, exact, positive
@@ -52,9 +52,8 @@ class Presented(Answer):
     def intervals(self) -> dict[int, tuple[Any, Any]]:
         return dict(self.shown_intervals)
 
-    @property
-    def together(self) -> str:
-        return self.presentation.level
+    def together(self, language: str = "en") -> str:
+        return self.presentation.together(language)
 
     def presented(self, language: str = "en") -> tuple[str, ...]:
         return self.presentation.sentences(language)
@@ -91,7 +90,7 @@ def present(
         bool(nonnegative),
         bool(reliability),
         other,
-        answer.presentation.level if isinstance(answer, Presented) else "",
+        answer.presentation.level if isinstance(answer, Presented) else None,
     )
     if not options.names():
         raise InvalidParameter(
@@ -121,12 +120,8 @@ def simultaneous(answer: Answer, confidence: Number) -> Presented:
                 np.ma.filled(np.ma.asarray(ends[f"{e}_{position}"]).astype(float), np.nan) for e in ("low", "high")
             )
             found[position] = (low, high)
-    percent = decimal_text(level * 100, 6)
-    sentence = (
-        f"All ± together cover every true value in {percent} % of cases, also after picking rows by their numbers "
-        f"({together.rule} measured numbers)."
-    )
-    return _view(answer, answer, Presentation(level=sentence), intervals=found)
+    said = Level(level, together.numbers, independent=together.independent)
+    return _view(answer, answer, Presentation(level=said), intervals=found)
 
 
 class _Page:
@@ -208,7 +203,7 @@ class _Page:
 
     def _half_of_sum(self, position: int, rows: Sequence[int]) -> float:
         low, high = self.ends[position]
-        if self.options.level:
+        if self.options.level is not None:
             # All hold together, so their sum is within the sum of their half-widths.
             return sum((high[row] - low[row]) / 2 for row in rows)
         law, step = self._law(self.behind[position])

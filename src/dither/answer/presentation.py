@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dither.exact import decimal_text
 
-__all__ = ["Presentation", "THRESHOLDS", "letter_of"]
+__all__ = ["Level", "Presentation", "THRESHOLDS", "letter_of"]
 
 THRESHOLDS = ((0.05, "A"), (0.10, "B"), (0.20, "C"), (0.33, "D"), (0.67, "E"))
 """Largest half-width, as a part of the number, for each letter; F beyond. E and F begin where Statistics Canada's
@@ -21,14 +21,32 @@ docs/how-to/present-and-publish.md for sources."""
 
 
 @dataclass(frozen=True)
+class Level:
+    """All intervals hold together with `confidence`, over so many measured numbers."""
+
+    confidence: Fraction
+    numbers: int
+    independent: bool
+
+
+@dataclass(frozen=True)
 class Presentation:
     round_to: Fraction | None = None
     suppress_below: Fraction | None = None
     nonnegative: bool = False
     reliability: bool = False
     other: str | None = None
-    level: str = ""
-    """What ± means where it is not the usual 95 % for each number by itself."""
+    level: Level | None = None
+    """Where all ± hold together, and not each by itself at 95 %."""
+
+    def together(self, language: str = "en") -> str:
+        """What ± then means; '' where each holds by itself."""
+        if self.level is None:
+            return ""
+        words = _CHINESE if language == "zh" else _ENGLISH
+        rule = words["independent" if self.level.independent else "bonferroni"]
+        percent = decimal_text(self.level.confidence * 100, 6)
+        return words["together"].format(percent=percent, rule=rule.format(numbers=f"{self.level.numbers:,}"))
 
     def sentences(self, language: str = "en") -> tuple[str, ...]:
         """One for each option that was used."""
@@ -66,6 +84,12 @@ def letter_of(half_width: float, value: float) -> str:
 
 
 _ENGLISH = {
+    "together": (
+        "All ± together cover every true value in {percent} % of cases, also after picking rows by their numbers "
+        "({rule})."
+    ),
+    "independent": "independent noise in {numbers} measured numbers",
+    "bonferroni": "Bonferroni over {numbers} measured numbers",
     "suppress": (
         "suppress_below={limit}: rows with a noisy count below {limit} are shown without numbers (< {limit}, x)."
     ),
@@ -84,6 +108,9 @@ _ENGLISH = {
     ),
 }
 _CHINESE = {
+    "together": "在 {percent} % 的情形下, 全部 ± 同时覆盖各自的真实值, 即使之后按数字挑选行也成立 ({rule})。",
+    "independent": "{numbers} 个测量数, 噪声相互独立",
+    "bonferroni": "{numbers} 个测量数, 按 Bonferroni 校正",
     "suppress": "suppress_below={limit}: 加噪计数低于 {limit} 的行不显示数字 (< {limit}, x)。",
     "other": (
         "suppress_below={limit}, other: 加噪计数低于 {limit} 的行合并为 {other!r}, 其 ± 是一个上界; "

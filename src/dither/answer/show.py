@@ -86,7 +86,7 @@ def caption(answer: Answer) -> tuple[str, ...]:
         lines.append("No rows: groups that the catalog does not list appear only where enough people are in them.")
         return tuple(lines)
     known = [position for position in answer.intervals if not _has_no_interval(answer, position)]
-    level = [answer.together or _LEVEL] if known else []
+    level = [answer.together() or _LEVEL] if known else []
     level += [f"No interval is known for {', '.join(unknown)}."] if unknown else []
     level += ["∅ is NULL."] if _has_null(answer) else []
     lines += [" ".join(level)] if level else []

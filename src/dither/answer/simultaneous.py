@@ -34,7 +34,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Together:
-    """Bounds on noise, in steps, that hold at once; `rule` says how they were chosen."""
+    """Bounds on noise, in steps, that hold at once."""
 
     steps: dict[Place, float]
     totals: dict[Place, float]
@@ -43,7 +43,8 @@ class Together:
     """Name of a noisy table -> of the measure it is."""
     confidence: Fraction
     numbers: int
-    rule: str
+    independent: bool
+    """Are the noises independent, and the level of each exact?"""
 
     def bounds(self, recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
         """(low, high) per group; NaN where the recipe's vectors are not held."""
@@ -112,8 +113,7 @@ def hold_together(plan: Plan, tables: Sequence[NoisyTable], confidence: Fraction
                 )
             case _:
                 steps[name, position] = float(law.half_width(level))
-    rule = f"Bonferroni over {numbers:,}" if running else f"independent noise in {numbers:,}"
-    return Together(steps, totals, measured, confidence, numbers, rule)
+    return Together(steps, totals, measured, confidence, numbers, not running)
 
 
 def _each(confidence: Fraction, numbers: int, *, independent: bool) -> Fraction:
