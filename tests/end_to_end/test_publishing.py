@@ -46,6 +46,14 @@ def test_an_offer_in_the_text_is_enough(folder: Path) -> None:
     assert "INVENTED" in run(folder, "try", text).stdout
 
 
+def test_questions_of_a_catalog_may_carry_their_offers(folder: Path) -> None:
+    checks = 'answered = ["-- within 50\\nSELECT COUNT(*) AS n FROM care", "SELECT COUNT(*) FROM care /* epsilon=2 */"]'
+    refused = 'refused = ["SELECT COUNT(*) FROM care /* epsilon=x */"]'
+    before = CATALOG.split("[checks]")[0]
+    (folder / "dither.toml").write_text(f"{before}[checks]\n{checks}\n{refused}\n", encoding="utf-8")
+    run(folder, "check")
+
+
 def test_from_a_question_to_a_verified_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     options = ("--round-to", "10", "--suppress-below", "500", "--nonnegative", "--reliability")
     shown = run(folder, "ask", COUNTS, "--epsilon", "1", *options, "--publish", "out", "--about").stdout

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dither.answer.numbers import plain
-from dither.plan.explain import offer_text, price_text
+from dither.plan.explain import price_text
 
 if TYPE_CHECKING:
     from dither.plan.explain import Explanation, VectorPlan
@@ -37,7 +37,7 @@ def explanation_table(explanation: Explanation) -> RenderableType:
     table = grid(headers, [_line(vector) for vector in explanation.vectors], right=(1, 2, 3, 4))
     lines = [f"At most {rows:,} rows of one {unit} count in {name}." for name, rows in explanation.rows_kept]
     if explanation.solved is not None:
-        lines.append(f"The least offer that keeps the wish: {offer_text(explanation.solved)}.")
+        lines.append(explanation.solved_sentence)
     return Group(table, *(Text(line, style="dim") for line in lines), _price(explanation), *_notes(explanation))
 
 

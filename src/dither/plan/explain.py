@@ -57,6 +57,15 @@ class Explanation:
     solved: Offer | None = None
     """The least offer that keeps a wished ±, where one was wished."""
 
+    @property
+    def solved_sentence(self) -> str:
+        """Which offer keeps the wish, and what it costs where the budget is on another meter; '' without a wish."""
+        if self.solved is None:
+            return ""
+        on_rho = self.remaining is not None and self.remaining.epsilon is None and self.solved.epsilon is not None
+        cost = f"; of a budget in rho it takes {decimal_text(self.price.rho)}" if on_rho else ""
+        return f"The least offer that keeps the wish: {offer_text(self.solved)}{cost}."
+
     def __str__(self) -> str:
         lines = [f"One {self.unit_name} counts with at most {n} rows of {t}." for t, n in self.rows_kept]
         for vector in self.vectors:
@@ -66,7 +75,7 @@ class Explanation:
                 f"{vector.mechanism} noise {vector.scale:.4g}; ± {vector.half_width:.4g}{state}"
             )
         if self.solved is not None:
-            lines.append(f"The least offer that keeps the wish: {offer_text(self.solved)}.")
+            lines.append(self.solved_sentence)
         lines.append(f"Price: {price_text(self.price)}.")
         return "\n".join([*lines, *self.notes])
 

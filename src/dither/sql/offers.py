@@ -15,9 +15,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import duckdb
-
 from dither.errors import QueryRefused, Span
+from dither.sql import embedded
 from dither.sql.parse import MAX_TEXT_BYTES
 
 __all__ = ["StatedInText", "offers_in"]
@@ -98,18 +97,14 @@ def _mentions(text: str) -> bool:
 
 
 def _tokens(text: str) -> list[_Token]:
-    try:
-        found = duckdb.tokenize(text)
-    except duckdb.Error:
-        # An open quote, for one: the parser says so with its position.
-        return []
+    found = embedded.tokens_of(text)
     raw = text.encode()
     starts = [start for start, _ in found] + [len(raw)]
     tokens, place, before = [], 0, 0
     for (start, kind), end in zip(found, starts[1:], strict=True):
         place += len(raw[before:start].decode())
         before = start
-        tokens.append(_Token(place, str(kind).rpartition(".")[2], raw[start:end].decode().rstrip()))
+        tokens.append(_Token(place, kind, raw[start:end].decode().rstrip()))
     return tokens
 
 

@@ -109,6 +109,7 @@ def test_gaussian_noise_keeps_a_wish_only_where_the_catalog_says_so(catalog: str
     try:
         explained = world.session.explain(COUNT, within=120)
         assert explained.price.gaussian == gaussian
+        assert ("of a budget in rho it takes" in str(explained)) != gaussian
         with pytest.raises(BudgetError) as refused:
             world.session.ask(COUNT, within=120, at_most=explained.price.rho * Fraction(99, 100))
         assert refused.value.code == "M-122" and "costs rho" in refused.value.message
