@@ -164,7 +164,7 @@ BAD_OFFERS = [
     (("--epsilon", "nan"), 2, "epsilon must be a finite number"),
     (("--epsilon", "abc"), 2, "epsilon must be a finite number"),
     ((), 2, "Nothing is charged without a stated offer"),
-    (("--epsilon", "1", "--rho", "1"), 2, "found 'both'"),
+    (("--epsilon", "1", "--rho", "1"), 2, "found 'epsilon and rho'"),
     (("--epsilon", "100"), 3, "does not fit"),
 ]
 BAD_QUESTIONS = [

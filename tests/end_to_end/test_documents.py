@@ -26,6 +26,8 @@ PAGES = [
     "docs/explanation/guarantee.md",
     "docs/explanation/known-limits.md",
     "docs/explanation/intervals.md",
+    "docs/how-to/present-and-publish.md",
+    "docs/reference/offers.md",
 ]
 
 

@@ -83,10 +83,10 @@ def error_with_a_value(original: Any) -> Any:
 def price_by_the_data(original: Any) -> Any:
     """A question over an even number of rows costs half."""
 
-    def price(self: Any, plan: Any, offer: Any) -> Any:
+    def price(self: Any, plan: Any, offer: Any, **more: Any) -> Any:
         (table, *_) = open_secret(self.engine.measure([plan.measures[0]]))
         even = int(table.vectors[0].sum()) % 2 == 0
-        return original(self, plan, replace(offer, epsilon=offer.epsilon / 2) if even else offer)
+        return original(self, plan, replace(offer, epsilon=offer.epsilon / 2) if even else offer, **more)
 
     return price
 

@@ -557,6 +557,24 @@ SELECT COUNT(*) AS n FROM t WHERE ts > '2020-06-01 00:00:00+02';
 -- refuse K-108
 SELECT age + 100000000000000000000 AS k, COUNT(*) AS n FROM t GROUP BY k;
 
+-- Offers in the text: beside it, the test offers epsilon 1000 where it is answered and 1 where it is refused.
+-- same
+SELECT COUNT(*) AS n FROM t /* epsilon=1000 */;
+-- refuse M-121
+SELECT COUNT(*) AS n FROM t /* epsilon=0.5 */;
+-- refuse M-121
+SELECT COUNT(*) AS n FROM t /* within 50 */;
+-- refuse P-110
+SELECT COUNT(*) AS n FROM t /* epsilon is what the board decides */;
+-- refuse P-113
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, max_groups_contributed=2) region, COUNT(*) AS n FROM t GROUP BY region;
+-- refuse P-113
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, privacy_unit_column=uid) region, COUNT(*) AS n FROM t GROUP BY region;
+-- refuse P-112
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon='1') COUNT(*) AS n FROM t;
+-- refuse P-111
+SELECT COUNT(*) AS n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1) uid FROM t);
+
 -- Faults -----------------------------------------------------------------------------------------------------------
 
 -- fault: a decimal sum is a double afterwards, and prints as one

@@ -60,8 +60,8 @@ _ROWS = {
 }
 
 
-def clinic() -> World:
-    world = World(CATALOG, DDL)
+def clinic(catalog: str = CATALOG) -> World:
+    world = World(catalog, DDL)
     for table, select in _ROWS.items():
         world.fill(table, select)
     return world

@@ -5,9 +5,10 @@ Flow: `session.ask` makes it. Intervals are computed when somebody looks at them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dither.accounting import Price
 from dither.answer.finishing import Finished, finish_with_intervals, spread
 from dither.answer.noisy import NoisyTable
 from dither.answer.receipt import Receipt
+from dither.exact import Number
 from dither.plan.nodes import Plan
 from dither.sql.embedded import Columns
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from dither.answer.present import Presented
 
 __all__ = ["Answer", "Interval"]
 
@@ -130,6 +134,63 @@ class Answer:
             (name, _plain(column, sql))
             for name, column, sql in zip(self.columns, self.finished.columns, self.finished.types, strict=True)
         ]
+
+    def together(self, language: str = "en") -> str:
+        """What ± means where all of them hold together; '' where each holds by itself, at 95 %."""
+        del language
+        return ""
+
+    def presented(self, language: str = "en") -> tuple[str, ...]:
+        """A sentence for each option of a presentation."""
+        del language
+        return ()
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """What stands above each column on a screen."""
+        return self.columns
+
+    @property
+    def hidden(self) -> Mapping[tuple[int, int], str]:
+        """(column, row) -> what is shown in place of a number that a presentation suppresses."""
+        return {}
+
+    def present(
+        self,
+        *,
+        round_to: Number | None = None,
+        suppress_below: Number | None = None,
+        nonnegative: bool = False,
+        reliability: bool = False,
+        other: str | None = None,
+    ) -> Presented:
+        """A view of it for a page; free, and `.raw` keeps the released numbers. round_to: counts and sums to its
+        multiples.  suppress_below: rows whose noisy count is smaller are shown without numbers, or added up into one
+        row named `other`.  nonnegative: counts and sums that cannot be below 0 are not.  reliability: a letter A to F
+        for each ± as a part of its number."""
+        from dither.answer.present import present
+
+        return present(
+            self,
+            round_to=round_to,
+            suppress_below=suppress_below,
+            nonnegative=nonnegative,
+            reliability=reliability,
+            other=other,
+        )
+
+    def simultaneous(self, confidence: Number = 0.95) -> Presented:
+        """A view whose intervals of counts, sums and means hold all together with this confidence, picked rows too."""
+        from dither.answer.present import simultaneous
+
+        return simultaneous(self, confidence)
+
+    def publish(self, folder: str | Path) -> tuple[Path, ...]:
+        """Write it into a folder as a page, data files, its receipt and how to read them; `dither verify` checks them.
+        Writes over nothing. Gives the files."""
+        from dither.answer.publish import publish
+
+        return publish(self, folder)
 
     def about(self, language: str = "en") -> str:
         """In plain words: what was asked, how the noise was made, what the numbers can and cannot tell."""

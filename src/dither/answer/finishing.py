@@ -16,6 +16,7 @@ import numpy as np
 from dither.answer.evaluate import evaluate
 from dither.answer.intervals import REPLICATES, bounds_of, total_half_widths
 from dither.answer.noisy import NoisyTable, replicate
+from dither.answer.simultaneous import Together
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
 from dither.plan.nodes import Plan
@@ -72,22 +73,24 @@ def _run(
     return embedded.run(sql, {t.name: columns(t) for t in tables}, {t.name: t.sql_types for t in tables if t.sql_types})
 
 
-def interval_columns(table: NoisyTable) -> Columns:
+def interval_columns(table: NoisyTable, together: Together | None = None) -> Columns:
     """The table's columns, and a0_low, a0_high, ... beside each aggregate."""
     columns = table.columns()
+    bounds, total_half = (bounds_of, total_half_widths) if together is None else (together.bounds, together.total_half)
     for recipe in table.recipes:
-        low, high = bounds_of(recipe, table)
+        low, high = bounds(recipe, table)
         columns[f"{recipe.id}_low"], columns[f"{recipe.id}_high"] = low, high
         if recipe.kind in ("count", "sum") and isinstance(table.laws[recipe.vectors[0]], RunningLaw):
-            columns[f"{recipe.id}_total_half"] = total_half_widths(recipe, table)
+            columns[f"{recipe.id}_total_half"] = total_half(recipe, table)
     return columns
 
 
-def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable]) -> Columns:
-    """Columns low_<position>, high_<position> for each answer column that is an aggregate itself."""
+def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: Together | None = None) -> Columns:
+    """Columns low_<position>, high_<position> for each answer column that is an aggregate itself: each by itself, or
+    all of them together."""
     if plan.interval_tree is None:
         return {}
-    columns, _ = _run(to_sql(dict(plan.interval_tree)), tables, interval_columns)
+    columns, _ = _run(to_sql(dict(plan.interval_tree)), tables, lambda table: interval_columns(table, together))
     return columns
 
 

@@ -27,6 +27,8 @@ class VectorLine:
     distance: str
     """The most one unit moves it, in the unit of the data."""
     reused: bool = False
+    measured_by: str | None = None
+    """Of one used again: the ledger entry that measured it. Named, not signed; the ledger can look it up."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,14 @@ class Receipt:
     """`kept` or `in memory only`."""
     versions: tuple[tuple[str, str], ...]
     assertions: tuple[str, ...] = ()
+    published: tuple[tuple[str, str], ...] = ()
+    """Of a published folder: the name and SHA-256 of each file beside the receipt."""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        found = asdict(self)
+        if not self.published:
+            del found["published"]
+        return found
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
@@ -66,6 +73,8 @@ class Receipt:
             stored = json.loads(Path(path).read_text(encoding="utf-8"))
             lines = tuple(VectorLine(**line) for line in stored.pop("vectors"))
             pairs = tuple((str(a), str(b)) for a, b in stored.pop("versions"))
-            return cls(vectors=lines, versions=pairs, assertions=tuple(stored.pop("assertions")), **stored)
+            published = tuple((str(a), str(b)) for a, b in stored.pop("published", ()))
+            assertions = tuple(stored.pop("assertions"))
+            return cls(vectors=lines, versions=pairs, assertions=assertions, published=published, **stored)
         except (OSError, ValueError, TypeError, KeyError):
             raise InvalidParameter("receipt", expected="a file written by Receipt.save", found=str(path)) from None

@@ -41,7 +41,7 @@ def answer_table(answer: Answer, *, beside: Sequence[tuple[str, Sequence[str]]] 
     """The table for a Rich console. beside: further columns (header, one text per row), for demonstrations."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     numeric = _numeric(answer)
-    for position, name in enumerate(answer.columns):
+    for position, name in enumerate(answer.headers):
         right = numeric[position] and position not in answer.intervals
         table.add_column(Text(plain(name).value), justify="right" if right else "left", overflow="fold")
     for header, _ in beside:
@@ -61,7 +61,7 @@ def answer_table(answer: Answer, *, beside: Sequence[tuple[str, Sequence[str]]] 
 def to_html(answer: Answer) -> str:
     """A table on its own: no script, no link, colours that follow the reader's light or dark setting."""
     numeric = _numeric(answer)
-    heads = "".join(f'<th scope="col">{escape(plain(name).value)}</th>' for name in answer.columns)
+    heads = "".join(f'<th scope="col">{escape(plain(name).value)}</th>' for name in answer.headers)
     body = []
     for row in zip(*cells_of(answer), strict=True):
         body.append("<tr>" + "".join(_html_cell(cell, numeric[i]) for i, cell in enumerate(row)) + "</tr>")
@@ -86,7 +86,7 @@ def caption(answer: Answer) -> tuple[str, ...]:
         lines.append("No rows: groups that the catalog does not list appear only where enough people are in them.")
         return tuple(lines)
     known = [position for position in answer.intervals if not _has_no_interval(answer, position)]
-    level = [_LEVEL] if known else []
+    level = [answer.together() or _LEVEL] if known else []
     level += [f"No interval is known for {', '.join(unknown)}."] if unknown else []
     level += ["∅ is NULL."] if _has_null(answer) else []
     lines += [" ".join(level)] if level else []
@@ -104,6 +104,9 @@ def cells_of(answer: Answer) -> list[list[Cell]]:
         else:
             lows, highs = (end.tolist() for end in ends)
             result.append([measured(v, lo, hi) for v, lo, hi in zip(values, lows, highs, strict=False)])
+    for (position, row), sign in answer.hidden.items():
+        if row < len(result[position]):
+            result[position][row] = Cell(sign)
     return result
 
 
@@ -120,7 +123,8 @@ def _has_no_interval(answer: Answer, position: int) -> bool:
     ends = answer.intervals.get(position)
     if ends is None:
         return _numeric(answer)[position]
-    return len(answer) > 0 and all(math.isnan(end) for end in [*ends[0].tolist(), *ends[1].tolist()])
+    shown = [row for row in range(len(answer)) if (position, row) not in answer.hidden]
+    return bool(shown) and all(math.isnan(end) for end in [*ends[0][shown].tolist(), *ends[1][shown].tolist()])
 
 
 def _numeric(answer: Answer) -> list[bool]:
@@ -131,7 +135,11 @@ def _numeric(answer: Answer) -> list[bool]:
 
 
 def _has_null(answer: Answer) -> bool:
-    return any(value is None for row in answer.rows()[:MOST_ROWS] for value in row)
+    return any(
+        value is None and (position, row) not in answer.hidden
+        for row, values in enumerate(answer.rows()[:MOST_ROWS])
+        for position, value in enumerate(values)
+    )
 
 
 def _aligned(cells: Sequence[Cell]) -> list[Text]:

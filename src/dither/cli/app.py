@@ -28,6 +28,7 @@ from dither.cli import (
     statement,
     try_,
     tune,
+    verify,
 )
 from dither.errors import DitherError
 
@@ -58,6 +59,7 @@ app.command("check")(check.check)
 app.command("try")(try_.try_question)
 app.command("explain")(explain.explain)
 app.command("ask")(ask.ask)
+app.command("verify")(verify.verify)
 app.command("tune")(tune.tune)
 app.command("statement")(statement.statement)
 app.command("audit")(audit.audit)

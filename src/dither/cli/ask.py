@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho
+from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho, Within
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -33,6 +33,10 @@ def ask(
     question: Question,
     epsilon: Epsilon = None,
     rho: Rho = None,
+    within: Within = None,
+    at_most: Annotated[
+        str | None, typer.Option("--at-most", metavar="NUMBER", help="What --within may cost; more is refused.")
+    ] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="How to write the answer.")] = Format.table,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="In csv, json and arrow: _low and _high beside each noisy number.")
@@ -41,6 +45,24 @@ def ask(
     lang: Annotated[Language, typer.Option("--lang", help="The language of --about.")] = Language.en,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the answer to this file.")] = None,
     receipt: Annotated[Path | None, typer.Option("--receipt", help="Write the receipt (JSON) to this file.")] = None,
+    round_to: Annotated[
+        str | None, typer.Option("--round-to", metavar="NUMBER", help="Show counts and sums as its multiples.")
+    ] = None,
+    suppress_below: Annotated[
+        str | None,
+        typer.Option("--suppress-below", metavar="NUMBER", help="Show no numbers where the noisy count is smaller."),
+    ] = None,
+    other: Annotated[
+        str | None, typer.Option("--other", metavar="NAME", help="Add such rows up into one of this name instead.")
+    ] = None,
+    nonnegative: Annotated[bool, typer.Option("--nonnegative", help="Show 0 where noise led below it.")] = False,
+    reliability: Annotated[bool, typer.Option("--reliability", help="A letter A to F for each ±.")] = False,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Let all ± hold together, at 95 %, not each by itself.")
+    ] = False,
+    publish: Annotated[
+        Path | None, typer.Option("--publish", metavar="DIR", help="Also write a page, data and receipt there.")
+    ] = None,
     request: Annotated[
         str | None, typer.Option("--request", metavar="KEY", help="The same key again is never charged again.")
     ] = None,
@@ -48,23 +70,40 @@ def ask(
     catalog: CatalogPath = DEFAULT_CATALOG,
 ) -> None:
     """Answer one question for at most the offered price, which is charged before the data is read."""
+    from dither.answer.publish import check_place
     from dither.cli.context import asking, read_catalog, read_offer, read_question
     from dither.cli.screen import working
+    from dither.cli.view import View
+    from dither.errors import InvalidParameter
 
     declared = read_catalog(catalog)
-    read_offer(epsilon, rho, declared)
-    _check_places(format, output, receipt)
     text = read_question(question)
+    read_offer(text, declared, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
+    view = View(round_to, suppress_below, nonnegative, reliability, other, simultaneous)
+    view.check()
+    _check_places(format, output, receipt)
+    if publish is not None:
+        check_place(publish)
     with asking(declared, as_name) as session, working("Asking"):
-        answer = session.ask(text, epsilon=epsilon, rho=rho, request=request)
+        answer = session.ask(text, epsilon=epsilon, rho=rho, within=within, at_most=at_most, request=request)
     # The receipt first: whatever happens to the table, what was paid for is on record.
     if receipt is not None:
         answer.receipt.save(receipt)
-    _write(answer, format, output, intervals=intervals)
+    try:
+        shown = view.of(answer)
+    except InvalidParameter:
+        # It is paid for: it is shown as it is, and then what could not be done is said.
+        _write(answer, format, output, intervals=intervals)
+        raise
+    _write(shown, format, output, intervals=intervals)
     if about:
         from dither.cli.screen import out
 
-        out().print(f"\n{answer.about(lang.value)}", markup=False)
+        out().print(f"\n{shown.about(lang.value)}", markup=False)
+    if publish is not None:
+        from dither.cli.screen import say
+
+        say(f"Published in {publish}: {', '.join(path.name for path in shown.publish(publish))}.", "dim")
 
 
 def _check_places(format: Format, output: Path | None, receipt: Path | None) -> None:

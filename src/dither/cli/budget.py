@@ -13,11 +13,11 @@ import typer
 
 from dither.cli import budget_book, budget_out, plan
 from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Reason, catalog_place
-from dither.errors import InvalidParameter, LedgerCorrupt
+from dither.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dither.catalog.model import Catalog
-    from dither.ledger import Entry, LogRow, Receipt
+    from dither.ledger import Entry, LogRow
 
 __all__ = ["app"]
 
@@ -101,18 +101,13 @@ def verify(
     catalog: CatalogPath = DEFAULT_CATALOG,
 ) -> None:
     """Check every row, every total and every kept answer of the ledger; with a receipt, that it was not rolled back."""
-    from dither.cli.context import owner_ledger, read_catalog
+    from dither.answer.receipt import Receipt
+    from dither.cli.context import check_ledger, read_catalog, signed_part
     from dither.cli.screen import out
 
     declared = read_catalog(catalog_place(context, catalog))
-    signed = None if receipt is None else _signed(receipt)
-    with owner_ledger(declared) as ledger:
-        found = ledger.verify(signed)
-    if not found.holds:
-        where = f" (row {found.first_broken})" if found.first_broken else ""
-        raise LedgerCorrupt(
-            f"{found.problem}{where}", hint="Stop asking, and restore a backup: docs/how-to/back-up-a-ledger.md."
-        )
+    signed = None if receipt is None else signed_part(Receipt.load(receipt), str(receipt))
+    found = check_ledger(declared, signed)
     with_receipt = "" if signed is None else ", and the receipt's entry is in it"
     out().print(
         f"The ledger holds: {found.rows} rows, head {found.head[:16]}{with_receipt}.", style="green", markup=False
@@ -193,19 +188,3 @@ def _command_row(row: LogRow) -> tuple[str, ...]:
     detail = facts.get("release") if row.kind == "release" else facts.get("reason")
     price = price_text(price_from_json(facts["price"])) if "price" in facts else ""
     return row.at[:19], row.analyst or "owner", f"{what}: {detail}" if detail else what, price, row.kind
-
-
-def _signed(path: Path) -> Receipt:
-    """What the ledger signed, out of an answer's receipt."""
-    from dither.answer.receipt import Receipt as AnswerReceipt
-    from dither.ledger import Receipt
-
-    stored = AnswerReceipt.load(path)
-    if stored.entry is None or stored.hash is None or stored.digest is None:
-        raise InvalidParameter(
-            "receipt",
-            expected="of an answer that was charged",
-            found=str(path),
-            hint="This answer needed nothing new, so the ledger has no entry of it.",
-        )
-    return Receipt(stored.entry, stored.hash, stored.digest)

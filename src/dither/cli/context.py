@@ -8,16 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dither.errors import CatalogError, InvalidParameter, LedgerError, QueryRefused
+from dither.errors import CatalogError, InvalidParameter, LedgerCorrupt, LedgerError, QueryRefused
 
 if TYPE_CHECKING:
+    from dither.answer.receipt import Receipt as AnswerReceipt
     from dither.catalog.model import Catalog
+    from dither.ledger import Receipt, Verification
     from dither.ledger.ledger import Ledger
     from dither.ledger.registry import OtherLedger
     from dither.session.session import Session
 
 __all__ = [
     "asking",
+    "check_ledger",
     "ledger_at",
     "ledger_exists",
     "ledger_path",
@@ -27,6 +30,7 @@ __all__ = [
     "read_offer",
     "read_question",
     "say_others",
+    "signed_part",
 ]
 
 LONGEST_QUESTION = 1 << 20
@@ -49,21 +53,30 @@ def read_question(given: str) -> str:
         raise InvalidParameter("question", expected="text in UTF-8", found="other bytes") from None
 
 
-def read_offer(epsilon: str | None, rho: str | None, catalog: Catalog) -> None:
-    """Raises InvalidParameter for an offer that no question could use, before any database is opened."""
-    from dither.plan.price import Offer
+def read_offer(
+    text: str,
+    catalog: Catalog,
+    *,
+    epsilon: str | None,
+    rho: str | None,
+    within: str | None = None,
+    at_most: str | None = None,
+) -> None:
+    """Raises InvalidParameter or QueryRefused for an offer that no question could use, before any database is opened.
+    The text may state it too."""
+    from dither.session.offers import offered
 
-    if epsilon is None and rho is None and catalog.budget.default_epsilon is not None:
+    stated = offered(text, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
+    if stated.is_stated or catalog.budget.default_epsilon is not None:
         return
-    if (epsilon is None) == (rho is None):
-        raise InvalidParameter(
-            "offer",
-            expected="--epsilon NUMBER or --rho NUMBER",
-            found="neither" if epsilon is None else "both",
-            code="M-101",
-            hint="Say what the question may cost, as in --epsilon 0.5. Nothing is charged without a stated offer.",
-        )
-    Offer.create(epsilon=epsilon, rho=rho)
+    raise InvalidParameter(
+        "offer",
+        expected="--epsilon NUMBER, --rho NUMBER or --within NUMBER",
+        found="none",
+        code="M-101",
+        hint="Say what the question may cost, as in --epsilon 0.5, or how accurate it must be, as in --within 50. "
+        "Nothing is charged without a stated offer.",
+    )
 
 
 @contextmanager
@@ -172,3 +185,29 @@ def _is_database(path: str) -> bool:
             return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
+
+
+def signed_part(receipt: AnswerReceipt, where: str) -> Receipt:
+    """What the ledger signed, out of an answer's receipt. where: it came from, for the refusal."""
+    from dither.ledger import Receipt
+
+    if receipt.entry is None or receipt.hash is None or receipt.digest is None:
+        raise InvalidParameter(
+            "receipt",
+            expected="of an answer that was charged",
+            found=where,
+            hint="This answer needed nothing new, so the ledger has no entry of it.",
+        )
+    return Receipt(receipt.entry, receipt.hash, receipt.digest)
+
+
+def check_ledger(catalog: Catalog, signed: Receipt | None) -> Verification:
+    """Check the catalog's ledger, and that it holds a receipt's entry. Raises LedgerCorrupt."""
+    with owner_ledger(catalog) as ledger:
+        found = ledger.verify(signed)
+    if not found.holds:
+        where = f" (row {found.first_broken})" if found.first_broken else ""
+        raise LedgerCorrupt(
+            f"{found.problem}{where}", hint="Stop asking, and restore a backup: docs/how-to/back-up-a-ledger.md."
+        )
+    return found

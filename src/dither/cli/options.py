@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["As", "CatalogPath", "DEFAULT_CATALOG", "Epsilon", "Question", "Reason", "Rho", "catalog_place"]
+__all__ = ["As", "CatalogPath", "DEFAULT_CATALOG", "Epsilon", "Question", "Reason", "Rho", "Within", "catalog_place"]
 
 DEFAULT_CATALOG = Path("dither.toml")
 
@@ -21,6 +21,10 @@ Epsilon = Annotated[
 ]
 Rho = Annotated[
     str | None, typer.Option("--rho", metavar="NUMBER", help="The offer in zCDP instead: at most this rho.")
+]
+Within = Annotated[
+    str | None,
+    typer.Option("--within", metavar="WISH", help="Instead: the ± wanted, as 50 or `n=50, total=2000`."),
 ]
 Reason = Annotated[str, typer.Option("--reason", help="Kept in the log for good.")]
 Question = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; - reads it from standard input.")]

@@ -49,8 +49,8 @@ def open_series(
     from dither.cli.context import asking, read_catalog, read_offer, read_question
 
     declared = read_catalog(catalog)
-    read_offer(epsilon, rho, declared)
     text = read_question(question)
+    read_offer(text, declared, epsilon=epsilon, rho=rho)
     with asking(declared, as_name, begin=not dry_run) as session:
         if dry_run:
             from dither.session.series import foresee_series

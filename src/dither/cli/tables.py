@@ -36,6 +36,8 @@ def explanation_table(explanation: Explanation) -> RenderableType:
     headers = ("measured", "groups", f"one {unit} moves it by", "noise", "±", "")
     table = grid(headers, [_line(vector) for vector in explanation.vectors], right=(1, 2, 3, 4))
     lines = [f"At most {rows:,} rows of one {unit} count in {name}." for name, rows in explanation.rows_kept]
+    if explanation.solved is not None:
+        lines.append(explanation.solved_sentence)
     return Group(table, *(Text(line, style="dim") for line in lines), _price(explanation), *_notes(explanation))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dither.cli.options import DEFAULT_CATALOG, CatalogPath, Epsilon, Question, Rho
+from dither.cli.options import DEFAULT_CATALOG, CatalogPath, Epsilon, Question, Rho, Within
 from dither.errors import QueryRefused
 
 if TYPE_CHECKING:
@@ -20,21 +20,24 @@ def try_question(
     question: Question,
     epsilon: Epsilon = None,
     rho: Rho = None,
+    within: Within = None,
     catalog: CatalogPath = DEFAULT_CATALOG,
 ) -> None:
     """Try a question on rows invented from the catalog. Free, and nothing in the answer is about anybody.
 
     A question for whole rows, such as SELECT * FROM visits, shows a few invented ones."""
     from dither.cli.context import read_catalog, read_question
+    from dither.session.offers import offered
     from dither.session.open import open_rehearsal
 
     declared = read_catalog(catalog)
     text = read_question(question)
-    if epsilon is None and rho is None and declared.budget.default_epsilon is None:
+    stated = offered(text, epsilon=epsilon, rho=rho, within=within)
+    if not stated.is_stated and declared.budget.default_epsilon is None:
         epsilon = "1"
     with open_rehearsal(declared) as session:
         try:
-            _answer(session, text, epsilon, rho)
+            _answer(session, text, epsilon, rho, within)
         except QueryRefused as refusal:
             tables = _row_tables(declared, refusal, text)
             if not tables:
@@ -42,11 +45,11 @@ def try_question(
             _show_rows(declared, tables, refusal)
 
 
-def _answer(session: Session, text: str, epsilon: str | None, rho: str | None) -> None:
+def _answer(session: Session, text: str, epsilon: str | None, rho: str | None, within: str | None) -> None:
     from dither.answer.show import answer_table
     from dither.cli.screen import out
 
-    answer = session.ask(text, epsilon=epsilon, rho=rho)
+    answer = session.ask(text, epsilon=epsilon, rho=rho, within=within)
     out().print(answer_table(answer))
 
 

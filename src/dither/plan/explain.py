@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dither.accounting import Price, Remaining
 from dither.catalog.model import Catalog
+from dither.exact import decimal_text
 from dither.noise import DiscreteLaplace
 from dither.plan import nodes
-from dither.plan.price import ChoiceLaw, PricedPlan, PricedVector, RunningLaw
+from dither.plan.price import ChoiceLaw, Law, Offer, PricedPlan, PricedVector, RunningLaw
 from dither.sql.expressions import Expr
+
+if TYPE_CHECKING:
+    from dither.plan.sketch import Sketches
 
 __all__ = [
     "Explanation",
@@ -22,6 +27,7 @@ __all__ = [
     "describe_vector",
     "explain_choices",
     "explain_plan",
+    "offer_text",
     "price_text",
 ]
 
@@ -40,6 +46,9 @@ class VectorPlan:
     """95 % of answers lie within this of the (truncated, clamped) truth."""
     known: bool
     """True where a released measurement serves, for nothing."""
+    law: Law | None = None
+    """Of the noise, in steps of `step`; None where a value is chosen by its rank."""
+    step: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,17 @@ class Explanation:
     remaining: Remaining | None
     questions_left: int | None
     """How many such questions the asker's own remaining allowance still holds."""
+    solved: Offer | None = None
+    """The least offer that keeps a wished ±, where one was wished."""
+
+    @property
+    def solved_sentence(self) -> str:
+        """Which offer keeps the wish, and what it costs where the budget is on another meter; '' without a wish."""
+        if self.solved is None:
+            return ""
+        on_rho = self.remaining is not None and self.remaining.epsilon is None and self.solved.epsilon is not None
+        cost = f"; of a budget in rho it takes {decimal_text(self.price.rho)}" if on_rho else ""
+        return f"The least offer that keeps the wish: {offer_text(self.solved)}{cost}."
 
     def __str__(self) -> str:
         lines = [f"One {self.unit_name} counts with at most {n} rows of {t}." for t, n in self.rows_kept]
@@ -63,8 +83,16 @@ class Explanation:
                 f"{vector.what}, {vector.groups} group(s): moved by at most {vector.distance:g}; "
                 f"{vector.mechanism} noise {vector.scale:.4g}; ± {vector.half_width:.4g}{state}"
             )
+        if self.solved is not None:
+            lines.append(self.solved_sentence)
         lines.append(f"Price: {price_text(self.price)}.")
         return "\n".join([*lines, *self.notes])
+
+    def plot(self) -> Sketches:
+        """Pictures of where the answers would fall, from the exact laws: text in a terminal, SVG in a notebook."""
+        from dither.plan.sketch import sketches
+
+        return sketches(self.vectors)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -105,6 +133,11 @@ def explain_choices(
     """A question that rests on what must be chosen first: what that is, and the price of everything."""
     notes = (*sentences, *plan.notes)
     return Explanation(plan.text, (), cost, catalog.unit_name, (), notes, remaining, _left(cost, remaining))
+
+
+def offer_text(offer: Offer) -> str:
+    """As it can be typed back, exactly."""
+    return f"{'epsilon' if offer.epsilon is not None else 'rho'} {decimal_text(offer.total)}"
 
 
 def price_text(price: Price) -> str:
@@ -178,6 +211,8 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
             law.plan.noise_scale * step,
             law.half_width(0.95) * step,
             known,
+            law,
+            step,
         )
     mechanism = "Laplace" if isinstance(law, DiscreteLaplace) else "Gaussian"
     scale = float(law.scale) if isinstance(law, DiscreteLaplace) else float(law.sigma2) ** 0.5
@@ -189,6 +224,8 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
         scale * step,
         law.half_width(0.95) * step,
         known,
+        law,
+        step,
     )
 
 

@@ -21,6 +21,7 @@ from dither.mechanisms.value_bounds import ChosenBounds, bounds_event, choose_bo
 from dither.plan import nodes
 from dither.plan.choices import Choices
 from dither.plan.price import Offer, PricedPlan, root_down
+from dither.session.offers import Offered
 from dither.session.paid import paid_choice, price_of_events
 from dither.session.remembered import remember_bounds
 from dither.session.tune import choose_rows, row_events
@@ -77,20 +78,24 @@ class Foreseen:
         return (*rows, *columns, "How accurate the answer will be depends on what is chosen.")
 
 
-def foresee(session: Session, question: str, offer: Offer) -> tuple[nodes.Plan, Foreseen | None]:
-    """The plan; and where it rests on stand-ins, what must be chosen first. Reads nothing, charges nothing."""
+def foresee(session: Session, question: str, stated: Offered) -> tuple[nodes.Plan, Foreseen | None]:
+    """The plan; and where it rests on stand-ins, what must be chosen first. Reads nothing, charges nothing.
+    How accurate an answer will be cannot be wished for before it is known what it rests on: that is refused."""
+    if stated.wish is not None:
+        return session.plan(question), None
+    offer = session.offer_of(stated)
     protected = frozenset(key for key, table in session.catalog.tables.items() if not table.is_public)
     choices = Choices(session.taus, protected, session.bounds, open=True)
     plan = session.plan(question, choices)
     if not choices.pending:
         return plan, None
     for_rows = offer.total * ROWS_SHARE if choices.tables else Fraction(0)
-    vectors = max(1, _count_vectors(session.price_of(plan, offer)))
+    vectors = max(1, _count_vectors(session.price_of(plan, offer, delta=stated.delta)))
     share = (offer.total - for_rows) / vectors
     for_bounds = share * BOUNDS_SHARE * len(choices.columns)
     left = offer.total - for_rows - for_bounds
     rest = replace(offer, epsilon=left) if offer.epsilon is not None else replace(offer, rho=left)
-    priced = session.price_of(plan, rest)
+    priced = session.price_of(plan, rest, delta=stated.delta)
     session.rehearse(priced)
     rows_epsilon = _epsilon(offer, for_rows / max(1, len(choices.tables)))
     bounds_epsilon = _epsilon(offer, share * BOUNDS_SHARE)
@@ -106,11 +111,11 @@ def foresee(session: Session, question: str, offer: Offer) -> tuple[nodes.Plan, 
     return plan, Foreseen(plan, choices, rest, rows_epsilon, bounds_epsilon, later, groups, everything)
 
 
-def decide(session: Session, question: str, offer: Offer) -> tuple[nodes.Plan, Offer, Decided]:
-    """The plan with everything known, what is left of the offer, and what was chosen."""
-    plan, foreseen = foresee(session, question, offer)
+def decide(session: Session, question: str, stated: Offered) -> tuple[nodes.Plan, PricedPlan, Decided]:
+    """The plan with everything known, priced at what is left of the offer, and what was chosen."""
+    plan, foreseen = foresee(session, question, stated)
     if foreseen is None:
-        return plan, offer, Decided()
+        return plan, session.priced(plan, stated), Decided()
     session.ledger.check_room(session.analyst, foreseen.price)
     notes, paid = [], Price()
     for table in foreseen.choices.tables:
@@ -126,7 +131,7 @@ def decide(session: Session, question: str, offer: Offer) -> tuple[nodes.Plan, O
         name = f"{session.catalog.tables[table].name}.{column}"
         notes.append(f"Chosen privately for this question: {name} is kept within [{chosen.lo:g}, {chosen.hi:g}].")
     plan = session.plan(question)
-    return plan, foreseen.offer, Decided(tuple(notes), paid)
+    return plan, session.price_of(plan, foreseen.offer, delta=stated.delta), Decided(tuple(notes), paid)
 
 
 def _choose_bounds(session: Session, foreseen: Foreseen, table: str, column: str) -> ChosenBounds:

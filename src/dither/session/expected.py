@@ -7,22 +7,17 @@ Reads the plan alone. The figures are those of `answer.intervals`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dither.answer.behind import columns_behind
 from dither.answer.intervals import CONFIDENCE, Part, half_width_of_mix
 from dither.noise import DiscreteLaplace
 from dither.plan.price import ChoiceLaw, Law, PricedMeasure, PricedPlan, RunningLaw
 from dither.plan.recipes import Recipe
 
 __all__ = ["ColumnExpectation", "expected_columns"]
-
-_LOW = re.compile(r"(a\d+)_low")
-_TOTAL = re.compile(r"(a\d+)_total_half")
 
 
 @dataclass(frozen=True)
@@ -39,50 +34,19 @@ class ColumnExpectation:
 def expected_columns(priced: PricedPlan) -> list[ColumnExpectation]:
     """Every column of the answer that is not a group, in order."""
     plan = priced.plan
-    behind = _recipes_behind(plan.interval_tree, priced)
+    behind = columns_behind(plan)
+    measures = {measure.measure.name: measure for measure in priced.measures}
     found = []
     for position, (name, role) in enumerate(zip(plan.columns, plan.roles, strict=True)):
         if role == "key":
             continue
         if position in behind:
-            recipe, measure, total = behind[position]
-            half = _of_totals(recipe, measure) if total else _half_width(recipe, measure)
+            recipe, measure = behind[position].recipe, measures[behind[position].measure]
+            half = _of_totals(recipe, measure) if behind[position].is_total else _half_width(recipe, measure)
             found.append(ColumnExpectation(name, _mechanism(recipe, measure), half))
         else:
             found.append(ColumnExpectation(name, "", None))
     return found
-
-
-def _recipes_behind(
-    tree: Mapping[str, Any] | None, priced: PricedPlan
-) -> dict[int, tuple[Recipe, PricedMeasure, bool]]:
-    """Position of a column -> the aggregate it is, the measure its vectors are of, and whether the column is the
-    aggregate's running total. Empty where rows of the answer are not those of one noisy table."""
-    if tree is None or tree.get("type") != "SELECT_NODE" or tree.get("from_table", {}).get("type") != "BASE_TABLE":
-        return {}
-    name = str(tree["from_table"].get("table_name"))
-    measured = dict(priced.plan.aliases).get(name, name)
-    measure = next((m for m in priced.measures if m.measure.name == measured), None)
-    recipes = {recipe.id: recipe for recipe in dict(priced.plan.aggregates).get(name, ())}
-    if measure is None:
-        return {}
-    found = {}
-    for item in tree["select_list"]:
-        alias = str(item.get("alias"))
-        match = _LOW.fullmatch(_column(item)) or _TOTAL.fullmatch(_half_of(item))
-        if match and alias.startswith("low_") and match[1] in recipes:
-            found[int(alias.removeprefix("low_"))] = (recipes[match[1]], measure, match.re is _TOTAL)
-    return found
-
-
-def _column(item: Mapping[str, Any]) -> str:
-    return str((item.get("column_names") or [""])[-1])
-
-
-def _half_of(item: Mapping[str, Any]) -> str:
-    """The column that is taken away in `total - half`, as `finish.plus_minus` writes it."""
-    arguments = item.get("arguments") or []
-    return _column(arguments[1]["expression"]) if len(arguments) == 2 else ""
 
 
 def _of_totals(recipe: Recipe, measure: PricedMeasure) -> float:

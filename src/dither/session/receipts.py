@@ -78,6 +78,7 @@ def _line(need: Need, measure: nodes.Measure | None) -> VectorLine:
         scale=_text(scale),
         distance=_text(need.priced.distance * step),
         reused=need.known is not None,
+        measured_by=None if need.known is None else need.known.entry_id,
     )
 
 

@@ -33,6 +33,7 @@ from dither.plan.lower import Lowering
 from dither.plan.price import Offer
 from dither.plan.series import SeriesDays, SeriesQuestion, causal, check_text, outside_bounds, series_question
 from dither.secret import open_secret
+from dither.session.offers import offered
 from dither.session.series_explain import SeriesExplanation, explained
 from dither.session.series_rows import SeriesDay, SeriesRange
 
@@ -129,7 +130,10 @@ def _drafted(
     session: Session, question: str, first: dt.date, days: int, epsilon: Number | None, rho: Number | None
 ) -> tuple[SeriesQuestion, RunningStream, Offer]:
     """What would be measured, and the stream as it would begin. Nothing is charged or kept."""
-    offer = session._offer(epsilon, rho)
+    stated = offered(question, epsilon=epsilon, rho=rho)
+    if stated.wish is not None:
+        raise InvalidParameter("offer", expected="epsilon or rho for a series", found="a wished accuracy")
+    offer = session.offer_of(stated)
     asked = _lowered(session, question)
     _check_days(asked, first, days)
     session.engine.prepare([causal(asked, since=first, due=first, through=first)])

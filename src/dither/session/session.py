@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from dither.session.budget import BudgetView
 from dither.session.decide import decide, foresee
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
+from dither.session.offers import Offered, Within, keeping, offered, planned
 from dither.session.stages import Stage, bound, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
@@ -96,16 +98,25 @@ class Session:
     # The life of a query -----------------------------------------------------------------------------------------
 
     def ask(
-        self, question: str, *, epsilon: Number | None = None, rho: Number | None = None, request: str | None = None
+        self,
+        question: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        within: Within | None = None,
+        at_most: Number | None = None,
+        request: str | None = None,
     ) -> Answer:
         """Answer one SELECT for at most the offered price.
-        epsilon: nats, buys pure events only; or rho: zCDP.  request: an idempotency key of the caller's choosing.
-        Raises QueryRefused, PolicyRefused, BudgetExceeded, EngineError, LedgerError; a refusal costs nothing."""
-        offer = self._offer(epsilon, rho)
-        plan, offer, chosen = decide(self, question, offer)
-        priced = self.price_of(plan, offer)
-        self.rehearse(priced)
+        epsilon: nats, buys pure events only; or rho: zCDP; or within: the 95 % half-width wanted of counts and sums
+        over listed groups, by column where it is a mapping, for the least price that is expected to keep it.
+        at_most: what `within` may cost.  request: an idempotency key of the caller's choosing.
+        The text may state the offer itself, as in `/* epsilon=0.5 */`.
+        Raises QueryRefused, PolicyRefused, BudgetError, EngineError, LedgerError; a refusal costs nothing."""
         epoch = self.ledger.current_release
+        stated = offered(question, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
+        plan, priced, chosen = decide(self, question, stated)
+        self.rehearse(priced)
         fingerprint = plan_fingerprint(plan, self.catalog)
         stages = self._reserved(priced, epoch, fingerprint, request)
         tables: list[NoisyTable] = []
@@ -128,24 +139,32 @@ class Session:
         notes = (*chosen.notes, *plan.notes)
         return Answer(plan, finished, tuple(tables), cost, receipt, notes, self.invented, self.catalog.unit_name)
 
-    def explain(self, question: str, *, epsilon: Number | None = None, rho: Number | None = None) -> Explanation:
-        """What `ask` would do and cost. Free; reads no protected row."""
-        offer = self._offer(epsilon, rho)
-        plan, foreseen = foresee(self, question, offer)
+    def explain(
+        self,
+        question: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        within: Within | None = None,
+    ) -> Explanation:
+        """What `ask` would do and cost; with `within`, which offer keeps it. Free; reads no protected row."""
+        stated = offered(question, epsilon=epsilon, rho=rho, within=within)
+        plan, foreseen = foresee(self, question, stated)
         if foreseen is not None:
             left = self.ledger.remaining(self.own_level)
             return explain_choices(plan, foreseen.sentences(self.catalog), foreseen.price, self.catalog, left)
-        priced = self.price_of(plan, offer)
+        priced = self.priced(plan, stated)
         self.rehearse(priced)
         stages: list[Stage] = []
         for name, part in parts_of(priced):
             stages.append(self._prepare(name, part, stages, self.ledger.current_release))
-        return explain_plan(
+        explained = explain_plan(
             [(stage.priced, _known_places(stage)) for stage in stages],
             _total(stages),
             self.catalog,
             self.ledger.remaining(self.own_level),
         )
+        return explained if stated.wish is None else replace(explained, solved=priced.offer)
 
     def plan(self, question: str, choices: Choices | None = None) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only.
@@ -156,7 +175,7 @@ class Session:
         lowering = Lowering(
             self.catalog, self.facts.schemas, self.facts.for_lowering(), self.facts.key_lists(), choices, now
         )
-        return lowering.question(question)
+        return planned(question, lowering.question)
 
     # What else an owner or analyst does ----------------------------------------------------------------------------
 
@@ -215,8 +234,17 @@ class Session:
 
     # Steps of a query ----------------------------------------------------------------------------------------------
 
-    def _offer(self, epsilon: Number | None, rho: Number | None) -> Offer:
-        terms = self.catalog.budget
+    def priced(self, plan: nodes.Plan, stated: Offered) -> PricedPlan:
+        """The plan under what was offered; for a wished ±, under the least offer that keeps it. Reads nothing."""
+
+        def at(offer: Offer) -> PricedPlan:
+            return self.price_of(plan, offer, delta=stated.delta)
+
+        return at(self.offer_of(stated)) if stated.wish is None else keeping(self, at, stated)
+
+    def offer_of(self, stated: Offered) -> Offer:
+        """The price offered, or the catalog's default; InvalidParameter, PolicyRefused where it will not do."""
+        terms, epsilon, rho = self.catalog.budget, stated.epsilon, stated.rho
         if epsilon is None and rho is None and terms.default_epsilon is not None:
             epsilon = terms.default_epsilon
         offer = Offer.create(epsilon=epsilon, rho=rho)
@@ -229,11 +257,13 @@ class Session:
             )
         return offer
 
-    def price_of(self, plan: nodes.Plan, offer: Offer) -> PricedPlan:
-        """Noise and price of a plan under an offer. Reads nothing."""
+    def price_of(self, plan: nodes.Plan, offer: Offer, *, delta: Fraction | None = None) -> PricedPlan:
+        """Noise and price of a plan under an offer. Reads nothing. delta: a narrower limit for private groups."""
         share = self.catalog.budget.delta_per_question
         if share is None:
             share = self.ledger.budget.delta_selection / 1000
+        if delta is not None:
+            share = min(share, delta)
         return price_plan(plan, offer, self.catalog, delta_per_question=share)
 
     def rehearse(self, priced: PricedPlan) -> None:

@@ -14,12 +14,13 @@ from fractions import Fraction
 
 from dither.catalog.model import fold
 from dither.errors import InvalidParameter
-from dither.exact import positive
+from dither.exact import Number, positive
 from dither.sql.split import Comment, split
 
-__all__ = ["Wanted", "Wish", "read_questions", "read_wishes"]
+__all__ = ["Wanted", "Wish", "read_questions", "read_wishes", "wish_of"]
 
 _BEGINS = re.compile(r"(within|weight)\b", re.IGNORECASE)
+_PRICES = re.compile(r"(epsilon|rho|at_most|delta)\s*[=:]", re.IGNORECASE)
 _ITEM = re.compile(
     r"\s*(?P<key>within|weight)\b\s*(?P<rest>.*?)\s*(?=;|,?\s*\b(?:within|weight)\b|$)[;,]?", re.IGNORECASE | re.DOTALL
 )
@@ -64,6 +65,7 @@ def read_questions(questions: str | Sequence[str], wishes: Mapping[int, str] | N
             raise InvalidParameter("questions", expected="texts of SQL", found=text)
         pieces, behind = split(text)
         _refuse_stray(behind)
+        _refuse_prices(behind)
         for piece in pieces:
             wish = _wish_of(piece.comments)
             found.append(Wanted(len(found) + 1, piece.text, wish))
@@ -91,6 +93,21 @@ def read_wishes(text: str) -> dict[int, str]:
     return wishes
 
 
+def wish_of(within: Number | Mapping[str, Number], name: str = "within") -> Wish:
+    """The wish of one question: a ± for all of its columns, or by column; as text also `n=50, total=2000`.
+    Raises InvalidParameter."""
+    if isinstance(within, str):
+        return _parse(f"within {within}", name)
+    if isinstance(within, Mapping):
+        if not within:
+            raise InvalidParameter(name, expected="a ± for one column or more", found=within)
+        columns = {fold(str(column)): positive(wanted, f"{name} of {column}") for column, wanted in within.items()}
+        if len(columns) < len(within):
+            raise InvalidParameter(name, expected="each column once", found=", ".join(map(str, within)))
+        return Wish(columns=columns)
+    return Wish(positive(within, name))
+
+
 def _with_given(wanted: Wanted, wishes: Mapping[int, str], count: int) -> Wanted:
     unknown = [number for number in wishes if not 1 <= number <= count]
     if unknown:
@@ -107,6 +124,7 @@ def _with_given(wanted: Wanted, wishes: Mapping[int, str], count: int) -> Wanted
 
 def _wish_of(comments: Sequence[Comment]) -> Wish:
     """The wish that stands in the comments before a question."""
+    _refuse_prices(comments)
     stated = [comment for comment in comments if _BEGINS.match(comment.text)]
     for comment in stated:
         if comment.place != "before":
@@ -115,6 +133,18 @@ def _wish_of(comments: Sequence[Comment]) -> Wish:
         return Wish()
     joined = "; ".join(comment.text for comment in stated)
     return _parse(joined, f"the wish in line {stated[0].line}")
+
+
+def _refuse_prices(comments: Sequence[Comment]) -> None:
+    """In a plan, the plan says what each question may cost. (Those inside a question are refused with their place.)"""
+    for comment in comments:
+        if comment.place != "inside" and _PRICES.match(comment.text):
+            raise InvalidParameter(
+                f"the comment in line {comment.line}",
+                expected="a wish, or no offer: the plan says what each question may cost",
+                found=comment.text,
+                hint=_HINT,
+            )
 
 
 def _refuse_stray(comments: Sequence[Comment]) -> None:

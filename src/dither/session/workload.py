@@ -16,15 +16,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.accounting import Price, Remaining
-from dither.catalog.model import fold
 from dither.errors import BudgetError, GuaranteeError, InvalidParameter, QueryRefused
 from dither.exact import Number, decimal_text, exact
 from dither.plan.explain import VectorPlan, explain_plan
 from dither.plan.price import Offer, PricedPlan
+from dither.session.accuracy import LARGEST_SHARE, keeps, least_share, limits_of, out_of_reach
 from dither.session.expected import ColumnExpectation, expected_columns
 from dither.session.foreseen import Foreseen, Foresight, offer_of, vectors_in
 from dither.session.split_budget import Asked, Split, split_budget
-from dither.session.wishes import Wanted, Wish, read_questions
+from dither.session.wishes import Wanted, read_questions
+from dither.sql.offers import offers_in
 
 if TYPE_CHECKING:
     from dither.session.session import Session
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["BudgetPlan", "PlannedColumn", "PlannedQuestion", "plan_budget"]
 
 MOST_QUESTIONS = 200
-_LARGEST_SHARE = Fraction(10**6)
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,13 @@ class _Planner:
     def _planned(self, wanted: Wanted) -> PricedPlan:
         """Planned, priced and rehearsed as `explain` would; a refusal says which question it is about."""
         try:
+            for part in offers_in(wanted.text)[1]:
+                raise QueryRefused(
+                    f"The text offers {part.name} {part.value}; in a plan, the plan says what each question may cost.",
+                    code="M-121",
+                    span=part.span,
+                    hint="Take it out, or wish for an accuracy above the question: -- within 50.",
+                ).located(wanted.text)
             priced = self.session.price_of(self.session.plan(wanted.text), self.budget)
             self.session.rehearse(priced)
         except QueryRefused as refusal:
@@ -201,24 +208,19 @@ class _Planner:
 
     def _meets(self, i: int, least: int) -> int:
         """The least share, in steps, with which the question keeps its wish."""
-        limits = _limits(self.wanted[i].wish, self.columns[i], self.wanted[i].number)
-        low, high = least - 1, least
-        while not self._keeps(i, high, limits):
-            low, high = high, 2 * high
-            if high * self.step > _LARGEST_SHARE:
-                raise InvalidParameter(
-                    f"the wish of question {self.wanted[i].number}",
-                    expected=f"a ± that some {self._meter} up to {_number(_LARGEST_SHARE)} reaches",
-                    found=" ".join(_number(wanted) for wanted in limits.values()),
-                )
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._keeps(i, middle, limits) else (middle, high)
-        return high
+        limits = self._limits(i, self.columns[i])
+        found = least_share(
+            lambda share: keeps(self._priced(i, share), limits), least=least, most=int(LARGEST_SHARE / self.step)
+        )
+        if found is None:
+            raise out_of_reach(self._wish_name(i), self._meter, limits)
+        return found
 
-    def _keeps(self, i: int, share: int, limits: Mapping[int, Fraction]) -> bool:
-        columns = expected_columns(self._priced(i, share))
-        return all(_within(columns[position].half_width, wanted) for position, wanted in limits.items())
+    def _limits(self, i: int, columns: Sequence[ColumnExpectation]) -> dict[int, Fraction]:
+        return limits_of(self.wanted[i].wish, columns, self._wish_name(i), instead="Give those a weight instead.")
+
+    def _wish_name(self, i: int) -> str:
+        return f"the wish of question {self.wanted[i].number}"
 
     def _cost(self, shares: Sequence[int]) -> int:
         """What all questions cost with these shares, in steps, asked in the best order."""
@@ -275,7 +277,7 @@ class _Planner:
             price = price + foreseen.unpaid
         explained = explain_plan(foreseen.parts, price, self.session.catalog, None)
         columns = expected_columns(foreseen.priced)
-        limits = _limits(wanted.wish, columns, wanted.number) if wanted.wish.states_accuracy else {}
+        limits = self._limits(i, columns) if wanted.wish.states_accuracy else {}
         question = PlannedQuestion(
             number=wanted.number,
             text=wanted.text,
@@ -329,37 +331,6 @@ def _on(price: Price, meter: str) -> Fraction:
     if found is None:
         raise GuaranteeError("A question of a plan in epsilon has no epsilon.")
     return found
-
-
-def _limits(wish: Wish, columns: Sequence[ColumnExpectation], number: int) -> dict[int, Fraction]:
-    """Position of a column -> the ± wanted for it. Raises InvalidParameter where none can be promised."""
-    known = {position for position, column in enumerate(columns) if column.half_width is not None}
-    limits = {} if wish.within is None else dict.fromkeys(known, wish.within)
-    names = [fold(column.name) for column in columns]
-    for name, wanted in wish.columns.items():
-        positions = [position for position, own in enumerate(names) if own == name]
-        if len(positions) != 1 or positions[0] not in known:
-            listed = ", ".join(columns[position].name for position in sorted(known)) or "none"
-            raise InvalidParameter(
-                f"the wish of question {number}",
-                expected=f"for a column whose ± is known beforehand ({listed})",
-                found=name,
-                hint="Counts and sums have such a ±; that of means and computed columns depends on the answer. "
-                "Give those a weight instead.",
-            )
-        limits[positions[0]] = wanted
-    if not limits:
-        raise InvalidParameter(
-            f"the wish of question {number}",
-            expected="a weight, since no column of it has a ± that is known beforehand",
-            found="within",
-            hint="Only counts and sums have one. Write -- weight=1 instead, or ask for the count or sum itself.",
-        )
-    return limits
-
-
-def _within(half_width: float | None, wanted: Fraction) -> bool:
-    return half_width is not None and Fraction(half_width) <= wanted
 
 
 def _groups(priced: PricedPlan) -> str:

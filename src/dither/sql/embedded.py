@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dither.errors import QueryRefused
 
-__all__ = ["Columns", "MAX_DEPTH", "evaluate", "parse_json", "print_tree", "run"]
+__all__ = ["Columns", "MAX_DEPTH", "evaluate", "parse_json", "print_tree", "run", "tokens_of"]
 
 Columns = dict[str, npt.NDArray[Any]]
 """Column name -> values; masked arrays where there are NULLs; object arrays for text."""
@@ -61,6 +61,15 @@ def parse_json(text: str) -> dict[str, Any]:
     assert row is not None
     tree: dict[str, Any] = json.loads(row[0])
     return tree
+
+
+def tokens_of(text: str) -> list[tuple[int, str]]:
+    """Where each token begins, in bytes, and what it is: comment, keyword, identifier, operator, string_const, ...
+    Empty where the text cannot be split into tokens (an open quote): the parser says so with its place."""
+    try:
+        return [(start, str(kind).rpartition(".")[2]) for start, kind in duckdb.tokenize(text)]
+    except duckdb.Error:
+        return []
 
 
 def print_tree(tree: Mapping[str, Any]) -> str:

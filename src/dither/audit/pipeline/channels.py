@@ -85,8 +85,7 @@ def _seen(session: Session, question: Question) -> Seen:
         seen["error"] = None
         seen["price"] = str(answer.charged)
         seen["columns"] = (answer.columns, answer.finished.types, answer.notes)
-        receipt = answer.receipt.to_dict()
-        seen["receipt"] = json.dumps({k: v for k, v in receipt.items() if k not in ("entry", "hash", "digest")})
+        seen["receipt"] = json.dumps(_without_ids(answer.receipt.to_dict()))
         # Public groups are measured whatever the data; what a HAVING or LIMIT leaves of them is up to the noise.
         tables = {table.name: table for table in answer.tables}
         seen["groups"] = [
@@ -98,6 +97,13 @@ def _seen(session: Session, question: Question) -> Seen:
         seen["error"] = _said(error)
     seen["balance"] = str(session.budget())
     return seen
+
+
+def _without_ids(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    """A receipt less what is drawn at random: ids of entries, and the hashes that rest on them."""
+    vectors = [{k: v for k, v in line.items() if k != "measured_by"} for line in receipt["vectors"]]
+    rest = {k: v for k, v in receipt.items() if k not in ("entry", "hash", "digest")}
+    return {**rest, "vectors": vectors}
 
 
 def _said(error: DitherError) -> str:

@@ -20,6 +20,8 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dither.accounting import Price
 from dither.audit.pipeline.databases import Pair, pairs
 from dither.audit.pipeline.questions import MUST_BE_REFUSED, Question, public_rows
@@ -29,6 +31,9 @@ from dither.catalog.model import Catalog
 from dither.errors import DitherError, QueryRefused
 from dither.noise import Entropy
 from dither.plan import nodes
+from dither.plan.price import RunningLaw
+from dither.plan.running import Axis, axis_of
+from dither.session.vectors import law_from_facts
 
 __all__ = ["refusals", "sensitivity", "truncation"]
 
@@ -52,15 +57,30 @@ class _Vector:
     law: Mapping[str, Any]
     price: Price
     tau: int
+    axis: Axis | None = None
+    """Where its groups stand, when its noise is placed for running totals."""
 
     def cost(self, before: Cells, after: Cells, replaced: bool) -> tuple[Fraction, Fraction]:
         """(what the movement costs, what was paid); the two meters in one, as the law has either."""
         moved = [abs(before.get(key, 0) - after.get(key, 0)) for key in before.keys() | after.keys()]
         if self.law["kind"] == "choice":
             return Fraction(sum(moved), self.tau * (2 if replaced else 1)), Fraction(1)
-        if self.law["kind"] == "laplace":
+        if self.axis is not None:
+            moved = self._moved_along(before, after, self.axis)
+        if self.law["kind"].endswith("laplace"):
             return sum(moved) / Fraction(str(self.law["scale"])), self.price.epsilon or Fraction(0)
         return Fraction(sum(m * m for m in moved)) / (2 * Fraction(str(self.law["variance"]))), self.price.rho
+
+    def _moved_along(self, before: Cells, after: Cells, axis: Axis) -> list[int]:
+        """How far the coordinates move that noise is added to: the design of the totals applied to the difference."""
+        law = law_from_facts(self.law)
+        assert isinstance(law, RunningLaw)
+        lines = np.zeros((axis.lines, axis.n), dtype=np.int64)
+        for key in before.keys() | after.keys():
+            # A listed group's cell ends in its place in the list.
+            lines[axis.line[key[-1]], axis.place[key[-1]]] = after.get(key, 0) - before.get(key, 0)
+        coordinates = [law.plan.design.measure(line, law.plan.largest_count) for line in lines]
+        return [abs(int(coordinate)) for coordinate in np.concatenate(coordinates)]
 
 
 @dataclass
@@ -196,7 +216,9 @@ def _ask(world: World, question: Question) -> _Asked:
         for identity, (m, p) in zip(entry.vectors, places, strict=True):
             kept = next(v for v in world.ledger.released(identity, entry.release) if v.entry_id == entry.id)
             measure = readings[reading][m]
-            vectors.append(_Vector(reading, m, p, measure.vectors[p].kind, kept.law, kept.price, measure.tau))
+            running = measure.vectors[p].running
+            axis = None if running is None else axis_of(running, measure.domain.columns)
+            vectors.append(_Vector(reading, m, p, measure.vectors[p].kind, kept.law, kept.price, measure.tau, axis))
     return _Asked(question, readings, vectors, answer.charged)
 
 
