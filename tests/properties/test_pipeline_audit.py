@@ -207,7 +207,7 @@ def test_the_command_writes_its_page_and_fails_when_refuted(
     command = ["audit", "pipeline", "--seed", "1", "--catalog", str(catalog), "--report", str(report)]
     assert main(command) == 0
     assert "not refuted" in report.read_text(encoding="utf-8")
-    monkeypatch.setattr("dither.engines.emit.choose_method", lambda measure: "none")
+    monkeypatch.setattr("dither.engines.emit.choose_method", lambda measure, kept: "none")
     assert main(command) == 70
     said = capsys.readouterr()
     assert "violated" in said.out and "sensitivity" in said.err

@@ -72,14 +72,15 @@ def check_place(place: Path) -> None:
         raise _in_the_way(place, "a file")
     taken = [name for name in (*NAMES, RECEIPT) if (place / name).exists() or (place / name).is_symlink()]
     if taken:
-        raise _in_the_way(place, f"{', '.join(taken)} in it")
+        raise _in_the_way(place, f"{', '.join(taken)} in {place.name}")
 
 
 def _in_the_way(place: Path, found: str) -> InvalidParameter:
     return InvalidParameter(
         "publish",
         expected="a folder without these files, or one that can be made",
-        found=f"{place}: {found}",
+        # The files first: a long path is cut.
+        found=f"{found}: {place}",
         code="I-121",
         hint="Nothing is written over. Name another folder; asking again costs nothing, as the answer is kept.",
     )
