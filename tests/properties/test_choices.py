@@ -158,6 +158,23 @@ def test_without_room_for_all_of_it_nothing_is_chosen() -> None:
         assert db.ledger.entries() == () and not db.taus
 
 
+def test_what_next_to_nothing_chose_serves_its_own_question_alone(tmp_path: Path) -> None:
+    with opened(tmp_path) as db:
+        db.ask("SELECT COUNT(*) FROM data", epsilon="0.2")
+        assert not db.taus and "chooses it first" in str(db.explain("SELECT COUNT(*) FROM data", epsilon=1))
+        db.ask("SELECT COUNT(*) FROM data", epsilon="0.3")
+        assert db.taus
+
+
+def test_bounds_are_chosen_where_the_engine_enforces_one_row_per_unit() -> None:
+    sections = '[tables.t]\nprivacy_unit = "uid"\ncolumns = { x = { type = "double" } }'
+    world = World(catalog_text(sections), {"t": "uid BIGINT UNIQUE, x DOUBLE"}, entropy=insecure_seeded(1))
+    world.load("t", [(i, float(i % 50)) for i in range(3000)])
+    answer = world.session.ask("SELECT SUM(x) FROM t", epsilon=2)
+    assert abs(answer.scalar() - 73_500) < 2000 and world.session.bounds["t", "x"][1] < 200
+    world.close()
+
+
 def test_bounds_of_a_public_table_are_not_chosen() -> None:
     sections = (
         '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 2\n'

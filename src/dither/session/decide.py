@@ -1,9 +1,9 @@
 """Decide what a question rests on and nobody declared: rows kept per unit, bounds of columns. Out of its own offer.
 
 Flow: `Session.ask` comes here first; `explain` only foresees it. 22.5 % of the offer choose rows kept per unit; a
-quarter of one vector's share chooses each column's bounds; the rest is the question's. What was chosen is released and
-remembered: later questions use it for nothing. Before the first choice is paid for, the whole question has been planned
-and rehearsed with stand-ins, and the ledger has room for all of it.
+quarter of one vector's share chooses each column's bounds; the rest is the question's. What was chosen is released and,
+unless it was made with next to nothing, remembered: later questions use it for nothing. Before the first choice is paid
+for, the whole question has been planned and rehearsed with stand-ins, and the ledger has room for all of it.
 Proofs: docs/proofs/mechanisms/max-rows.md, docs/proofs/mechanisms/value-bounds.md
 """
 
@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.accounting import Price, PureEvent, price
-from dither.catalog.model import Catalog, RowUnit
+from dither.catalog.model import Catalog
 from dither.errors import QueryRefused
 from dither.mechanisms.value_bounds import ChosenBounds, bounds_event, choose_bounds
 from dither.plan import nodes
@@ -23,7 +23,7 @@ from dither.plan.choices import Choices
 from dither.plan.price import Offer, PricedPlan, root_down
 from dither.session.offers import Offered
 from dither.session.paid import paid_choice, price_of_events
-from dither.session.remembered import remember_bounds
+from dither.session.remembered import remember_bounds, remember_rows
 from dither.session.tune import choose_rows, row_events
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ ROWS_SHARE = Fraction(9, 40)
 best error at a fifth, 3.9 at a tenth), more costs light ones (benchmarks/results/accuracy.md)."""
 BOUNDS_SHARE = Fraction(1, 4)
 """Of one vector's share, for each column."""
+REMEMBERED_FROM = Fraction(1, 20)
+"""Epsilon of a choice: one that was made with less serves its own question alone. Nobody should have to live with what
+somebody else's careless, or malicious, offer chose."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,12 @@ class Foreseen:
     def sentences(self, catalog: Catalog) -> tuple[str, ...]:
         rows = [
             f"How many rows of {catalog.tables[t].name} one {catalog.unit_name} keeps is not known: epsilon "
-            f"{float(self.rows_epsilon):.4g} of the offer chooses it first, privately and once."
+            f"{float(self.rows_epsilon):.4g} of the offer chooses it first, privately."
             for t in self.choices.tables
         ]
         columns = [
             f"Bounds of {catalog.tables[t].name}.{c} are not declared: epsilon {float(self.bounds_epsilon):.4g} of the "
-            "offer chooses them first, privately and once."
+            "offer chooses them first, privately."
             for t, c in self.choices.columns
         ]
         return (*rows, *columns, "How accurate the answer will be depends on what is chosen.")
@@ -117,25 +120,29 @@ def decide(session: Session, question: str, stated: Offered) -> tuple[nodes.Plan
     if foreseen is None:
         return plan, session.priced(plan, stated), Decided()
     session.ledger.check_room(session.analyst, foreseen.price)
-    notes, paid = [], Price()
+    taus, bounds, notes, paid = dict(session.taus), dict(session.bounds), list[str](), Price()
     for table in foreseen.choices.tables:
         cap = choose_rows(
             session, table, epsilon=foreseen.rows_epsilon, for_epsilon=foreseen.later, groups=foreseen.groups
         )
-        paid = paid + cap.price
+        taus[table], paid = cap.max_rows, paid + cap.price
+        if foreseen.rows_epsilon >= REMEMBERED_FROM:
+            remember_rows(session, table, cap.max_rows, cap.share_kept)
         name = session.catalog.tables[table].name
         notes.append(f"Chosen privately for this question: at most {cap.max_rows} rows of {name} per unit.")
-    for table, column in foreseen.choices.columns:
-        chosen = _choose_bounds(session, foreseen, table, column)
-        paid = paid + price(chosen.event)
-        name = f"{session.catalog.tables[table].name}.{column}"
+    for place in foreseen.choices.columns:
+        chosen = _choose_bounds(session, foreseen, place, taus.get(place[0], _rows_in(foreseen.plan, place[0])))
+        bounds[place], paid = (chosen.lo, chosen.hi), paid + price(chosen.event)
+        if foreseen.bounds_epsilon >= REMEMBERED_FROM:
+            remember_bounds(session, place, bounds[place])
+        name = f"{session.catalog.tables[place[0]].name}.{place[1]}"
         notes.append(f"Chosen privately for this question: {name} is kept within [{chosen.lo:g}, {chosen.hi:g}].")
-    plan = session.plan(question)
+    plan = session.plan(question, Choices(taus, bounds=bounds))
     return plan, session.price_of(plan, foreseen.offer, delta=stated.delta), Decided(tuple(notes), paid)
 
 
-def _choose_bounds(session: Session, foreseen: Foreseen, table: str, column: str) -> ChosenBounds:
-    tau = 1 if isinstance(session.catalog.tables[table].unit, RowUnit) else session.taus[table]
+def _choose_bounds(session: Session, foreseen: Foreseen, place: tuple[str, str], tau: int) -> ChosenBounds:
+    table, column = place
     chosen = paid_choice(
         session,
         f"dither bounds {table}.{column}",
@@ -161,8 +168,14 @@ def _choose_bounds(session: Session, foreseen: Foreseen, table: str, column: str
             hint="What was spent on looking stays spent. Offer more, or ask the owner to declare bounds.",
             owner_hint="What was spent on looking stays spent. Declare `bounds` for the column, or offer more.",
         )
-    remember_bounds(session, table, column, (chosen.lo, chosen.hi))
     return chosen
+
+
+def _rows_in(plan: nodes.Plan, table: str) -> int:
+    """Rows of one unit that a table's scans keep, where nothing had to be chosen: 1 where the engine enforces it."""
+    parts = [plan, *(phase.plan for phase in plan.phases)]
+    scans = [scan for part in parts for measure in part.measures for scan in nodes.scans_of(measure.input)]
+    return max(scan.tau for scan in scans if scan.table == table)
 
 
 def _epsilon(offer: Offer, share: Fraction) -> Fraction:

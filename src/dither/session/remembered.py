@@ -58,8 +58,10 @@ def remember_rows(session: Session, table: str, max_rows: int, share_kept: float
     _add(session, "tables", table, {"max_rows": max_rows, "share_kept": share_kept})
 
 
-def remember_bounds(session: Session, table: str, column: str, bounds: tuple[float, float]) -> None:
-    session.bounds[table, column] = bounds
+def remember_bounds(session: Session, place: tuple[str, str], bounds: tuple[float, float]) -> None:
+    """Bounds of a column, by folded table and column."""
+    table, _ = place
+    session.bounds[place] = bounds
     known = {name: list(ends) for (other, name), ends in session.bounds.items() if other == table}
     _add(session, "columns", table, known)
 

@@ -69,12 +69,13 @@ def tune(session: Session, table: str, *, epsilon: Number | None, for_epsilon: N
             hint=f"Offer a price: dither tune {entry.name} --epsilon 0.3; or declare max_rows_per_unit.",
         )
     chosen = choose_rows(session, key, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
+    remember_rows(session, key, chosen.max_rows, chosen.share_kept)
     session.engine.store_kept(key, chosen.max_rows)
     return Tuned(entry.name, chosen.max_rows, True, chosen.share_kept, chosen.price)
 
 
 def choose_rows(session: Session, key: str, *, epsilon: Number, for_epsilon: Number, groups: int) -> TunedCap:
-    """Choose how many rows of one unit count in a table, privately, and remember it."""
+    """Choose how many rows of one unit count in a table, privately."""
     levels = row_levels(LARGEST_CHOICE)
 
     def choose(counts: Counts) -> TunedCap:
@@ -88,7 +89,7 @@ def choose_rows(session: Session, key: str, *, epsilon: Number, for_epsilon: Num
             entropy=session.entropy,
         )
 
-    chosen = paid_choice(
+    return paid_choice(
         session,
         f"dither tune {key}",
         (key, levels, positive(epsilon, "epsilon"), positive(for_epsilon, "for_epsilon"), groups),
@@ -96,8 +97,6 @@ def choose_rows(session: Session, key: str, *, epsilon: Number, for_epsilon: Num
         lambda: _per_level(session.engine.rows_per_unit(key, [0, *levels])),
         choose,
     )
-    remember_rows(session, key, chosen.max_rows, chosen.share_kept)
-    return chosen
 
 
 def row_events(session: Session, epsilon: Number, for_epsilon: Number, groups: int) -> tuple[Event, ...]:
