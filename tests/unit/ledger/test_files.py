@@ -228,3 +228,14 @@ def test_a_slow_process_at_the_index_of_the_log_of_writes_is_waited_for(open_led
     assert open_ledger(wait_s=60).verify().holds
     assert time.monotonic() - start > for_s / 2
     os.waitpid(child, 0)
+
+
+def test_a_session_that_came_by_a_link_is_seen_as_living(open_ledger, question, measured, path, tmp_path) -> None:
+    # The lock file would be another one beside the link: to whom comes by the file, the session would look dead.
+    open_ledger().close()
+    (tmp_path / "link.ledger").symlink_to(path)
+    by_link = open_ledger(str(tmp_path / "link.ledger"))
+    reservation = by_link.reserve(question())
+    assert [entry.state for entry in open_ledger().entries()] == ["reserved"]
+    by_link.answer(reservation, measured())
+    assert not (tmp_path / "link.ledger.lock").exists()

@@ -149,7 +149,8 @@ class FileStore(Store):
     """SQLite in a file, with -wal, -shm and .lock beside it, all readable by their owner alone."""
 
     def __init__(self, path: str, wait_s: float) -> None:
-        self.path = os.path.abspath(path)
+        # Not by way of a link: whoever comes to the same file must find the same lock file beside it.
+        self.path = os.path.realpath(path)
         super().__init__(wait_s)
 
     def _release(self) -> None:
