@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -83,6 +84,27 @@ def test_an_entry_that_is_not_in_the_ledger_is_found(folder: Path) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert "In the ledger: " in run(folder, "verify", "first").stdout
     assert "L-3" in run(folder, "verify", "second", status=4).stderr
+
+
+def test_a_receipt_that_borrows_the_signature_of_another_answer_is_found(folder: Path) -> None:
+    run(folder, "ask", COUNTS, "--epsilon", "0.5", "--publish", "first")
+    run(folder, "ask", "SELECT COUNT(*) FROM care WHERE health = 'good'", "--epsilon", "1", "--publish", "second")
+    first, second = (
+        json.loads((folder / name / "receipt.json").read_text(encoding="utf-8")) for name in ("first", "second")
+    )
+    signed = {key: second[key] for key in ("entry", "hash", "digest")}
+    for changes in (signed, {"analyst": "somebody"}, {"release": "2"}, {"question": "SELECT COUNT(*) FROM care"}):
+        shutil.rmtree(folder / "forged", ignore_errors=True)
+        shutil.copytree(folder / "first", folder / "forged")
+        data = folder / "forged" / "data.json"
+        content = json.loads(data.read_text(encoding="utf-8"))
+        content["receipt"] |= changes
+        data.write_text(json.dumps(content), encoding="utf-8")
+        digests = dict(first["published"]) | {"data.json": hashlib.sha256(data.read_bytes()).hexdigest()}
+        forged = first | changes | {"published": list(digests.items())}
+        (folder / "forged" / "receipt.json").write_text(json.dumps(forged), encoding="utf-8")
+        refused = run(folder, "verify", "forged", status=4).stderr
+        assert "L-3" in refused and "another" in refused
 
 
 def test_a_folder_of_numbers_used_again_names_the_entry_that_measured_them(folder: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -97,16 +98,15 @@ class Checked:
 def check_folder(folder: str | Path) -> Checked:
     """Raises InvalidParameter [I-122] naming the first file that is missing, changed, or not named by the receipt."""
     place = Path(folder)
+    for name in (RECEIPT, *NAMES):
+        _check_file(place / name)
     receipt = Receipt.load(place / RECEIPT)
     named = dict(receipt.published)
     if set(named) != set(NAMES):
         raise _differs(RECEIPT, "a receipt that names the published files", "a receipt without them, or with others")
     for name in NAMES:
-        path = place / name
         try:
-            if path.stat().st_size > _LARGEST:
-                raise _differs(name, "the file that was published", "a much larger one")
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = hashlib.sha256((place / name).read_bytes()).hexdigest()
         except OSError:
             raise _differs(name, "a file that can be read", "none") from None
         if digest != named[name]:
@@ -115,11 +115,23 @@ def check_folder(folder: str | Path) -> Checked:
     return Checked(receipt, NAMES)
 
 
+def _check_file(path: Path) -> None:
+    """Before it is read: a folder of somebody else's may hold a pipe or a device, whose reading never ends."""
+    try:
+        facts = path.stat()
+    except (OSError, ValueError):
+        raise _differs(path.name, "a file that can be read", "none") from None
+    if not stat.S_ISREG(facts.st_mode):
+        raise _differs(path.name, "a file that can be read", "something else")
+    if facts.st_size > _LARGEST:
+        raise _differs(path.name, "the file that was published", "a much larger one")
+
+
 def _compare_question(place: Path, receipt: Receipt) -> None:
     """The receipt repeated in the data must be this one: two folders' files cannot be mixed."""
     try:
         inside = json.loads((place / "data.json").read_text(encoding="utf-8"))["receipt"]
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise _differs("data.json", "data with their receipt", "none") from None
     if inside != json.loads(replace(receipt, published=()).to_json()):
         raise _differs("data.json", f"the receipt of {RECEIPT}", "another one")
@@ -212,8 +224,9 @@ The numbers are not exact on purpose: noise of a known size was added, so that n
     dither verify FOLDER
 
 finds out whether a file was changed since it was published with this receipt. Whoever holds the data set's catalog adds
-`--catalog dither.toml`, and then also learns whether the receipt's entry stands in the ledger. The data themselves are
-not needed. Without the ledger, somebody who changes a file and the receipt alike is not found out.
+`--catalog dither.toml`, and then also learns whether the receipt's entry stands in the ledger, and is of this question.
+The data themselves are not needed. Somebody who changes the numbers in a file and its SHA-256 in the receipt alike is
+not found out; keep the SHA-256 of receipt.json elsewhere where that matters.
 """
 
 

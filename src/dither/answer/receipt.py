@@ -71,10 +71,44 @@ class Receipt:
     def load(cls, path: str | Path) -> Receipt:
         try:
             stored = json.loads(Path(path).read_text(encoding="utf-8"))
+            if not all(isinstance(stored[name], list) for name in ("vectors", "assertions")):
+                raise TypeError
             lines = tuple(VectorLine(**line) for line in stored.pop("vectors"))
-            pairs = tuple((str(a), str(b)) for a, b in stored.pop("versions"))
-            published = tuple((str(a), str(b)) for a, b in stored.pop("published", ()))
+            versions = _pairs(stored.pop("versions"))
+            published = _pairs(stored.pop("published", []))
             assertions = tuple(stored.pop("assertions"))
-            return cls(vectors=lines, versions=pairs, assertions=assertions, published=published, **stored)
-        except (OSError, ValueError, TypeError, KeyError):
+            found = cls(vectors=lines, versions=versions, assertions=assertions, published=published, **stored)
+            # Anybody may have written it: what reads a receipt may rely on the kind of each field.
+            for line in lines:
+                _check_kinds(line, optional=("measured_by",), others=("reused",))
+            _check_kinds(
+                found,
+                optional=("epsilon", "entry", "hash", "digest"),
+                others=("vectors", "versions", "assertions", "published"),
+            )
+            if not (
+                all(type(line.reused) is bool for line in lines)
+                and all(isinstance(text, str) for text in assertions)
+                and all((text or "").isascii() for text in (found.entry, found.hash, found.digest))
+            ):
+                raise TypeError
+            return found
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise InvalidParameter("receipt", expected="a file written by Receipt.save", found=str(path)) from None
+
+
+def _pairs(stored: object) -> tuple[tuple[str, str], ...]:
+    """Pairs of texts as JSON keeps them."""
+    if not isinstance(stored, list):
+        raise TypeError
+    pairs = tuple((a, b) for a, b in stored)
+    if not all(isinstance(text, str) for pair in pairs for text in pair):
+        raise TypeError
+    return pairs
+
+
+def _check_kinds(found: object, *, optional: tuple[str, ...], others: tuple[str, ...]) -> None:
+    """Raises TypeError where a field is no text: one of `optional` may be missing, `others` are not looked at."""
+    for name, value in vars(found).items():
+        if name not in others and not (isinstance(value, str) or (value is None and name in optional)):
+            raise TypeError

@@ -102,12 +102,15 @@ def verify(
 ) -> None:
     """Check every row, every total and every kept answer of the ledger; with a receipt, that it was not rolled back."""
     from dither.answer.receipt import Receipt
-    from dither.cli.context import check_ledger, read_catalog, signed_part
+    from dither.cli.context import check_entry, check_ledger, read_catalog, signed_part
     from dither.cli.screen import out
 
     declared = read_catalog(catalog_place(context, catalog))
-    signed = None if receipt is None else signed_part(Receipt.load(receipt), str(receipt))
+    given = None if receipt is None else Receipt.load(receipt)
+    signed = None if given is None else signed_part(given, str(receipt))
     found = check_ledger(declared, signed)
+    if given is not None:
+        check_entry(declared, given)
     with_receipt = "" if signed is None else ", and the receipt's entry is in it"
     out().print(
         f"The ledger holds: {found.rows} rows, head {found.head[:16]}{with_receipt}.", style="green", markup=False

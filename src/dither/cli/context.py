@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "asking",
+    "check_entry",
     "check_ledger",
     "ledger_at",
     "ledger_exists",
@@ -211,3 +212,20 @@ def check_ledger(catalog: Catalog, signed: Receipt | None) -> Verification:
             f"{found.problem}{where}", hint="Stop asking, and restore a backup: docs/how-to/back-up-a-ledger.md."
         )
     return found
+
+
+def check_entry(catalog: Catalog, receipt: AnswerReceipt) -> None:
+    """Raises LedgerCorrupt where the receipt's entry is of another question than the receipt says: what the ledger
+    signs names an entry, and could stand on another receipt."""
+    with owner_ledger(catalog) as ledger:
+        entry = next((one for one in ledger.entries() if one.id == receipt.entry), None)
+    if entry is None:
+        return
+    # Of a question with subqueries the last part measured is signed, which may be one of them.
+    same_text = entry.text == receipt.question or entry.text.startswith("(")
+    said = (receipt.fingerprint, receipt.analyst, receipt.release)
+    if not same_text or said != (entry.fingerprint, entry.analyst, entry.release):
+        raise LedgerCorrupt(
+            f"The ledger's entry {entry.id} is another one than the receipt says: its question, analyst or release.",
+            hint="The receipt was changed since it was written: ask its publisher for it again.",
+        )

@@ -40,7 +40,7 @@ def verify(
 
 def _ledger_sentence(receipt: Receipt, given: Path | None) -> str:
     """What is known of the entry. Raises LedgerCorrupt where the ledger is broken or the entry is not in it."""
-    from dither.cli.context import check_ledger, ledger_exists, read_catalog, signed_part
+    from dither.cli.context import check_entry, check_ledger, ledger_exists, read_catalog, signed_part
     from dither.errors import InvalidParameter
 
     before = sorted({line.measured_by for line in receipt.vectors if line.measured_by is not None})
@@ -61,6 +61,7 @@ def _ledger_sentence(receipt: Receipt, given: Path | None) -> str:
             return "The entry was not looked up: there is no ledger here."
         raise InvalidParameter("catalog", expected="of a data set whose ledger is there", found=str(place))
     check_ledger(declared, None if receipt.entry is None else signed_part(receipt, "receipt.json"))
+    check_entry(declared, receipt)
     if before:
         _check_entries(declared, before)
     named = ", ".join(entry for entry in (receipt.entry, *before) if entry is not None)

@@ -46,8 +46,10 @@ def outside_release(
     Raises InvalidParameter for what cannot be booked."""
     if (epsilon is None) == (rho is None):
         raise InvalidParameter("price", expected="epsilon or rho, and not both", found=(epsilon, rho))
-    failure = charge_up(exact(delta, "delta"), DELTA_QUANTUM)
-    if not 0 <= failure < 1:
+    # Judged as it was written: rounding up would make nothing of a little less than nothing.
+    stated = exact(delta, "delta")
+    failure = charge_up(stated, DELTA_QUANTUM)
+    if stated < 0 or failure >= 1:
         raise InvalidParameter("delta", expected="0 or above, and below 1", found=delta)
     if rho is not None:
         price = Price(None, _meter(rho, "rho"), failure)

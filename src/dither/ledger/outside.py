@@ -33,7 +33,7 @@ __all__ = ["LARGEST", "OutsideSpends", "check_release"]
 LARGEST = Fraction(10**9)
 """Of a price on any meter: beyond any that means something, and small enough to keep exactly."""
 
-_LONGEST = {"name": 200, "who": 200, "reason": 2000}
+_LONGEST = {"name": 200, "who": 200, "when": 100, "reason": 2000, "analyst": 200}
 """Characters of what the owner writes."""
 
 
@@ -204,6 +204,8 @@ def check_release(release: OutsideRelease) -> None:
     """Raises InvalidParameter for a release whose texts or price say nothing that could be booked."""
     for field, longest in _LONGEST.items():
         text = getattr(release, field)
+        if text is None and field == "analyst":
+            continue
         if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable()):
             raise InvalidParameter(field, expected=f"1 to {longest} printable characters", found=text)
     try:

@@ -100,8 +100,11 @@ class SeriesBook:
         return opened
 
     def extend(self, stored: StoredSeries, request: EpochRequest) -> None:
-        """Charge a further epoch. Raises LedgerConflict when another process changed the series meanwhile."""
+        """Charge a further epoch. Raises LedgerConflict when another process changed the series meanwhile, or the
+        ledger was put back from a backup."""
         with self._journal.writing() as page:
+            # A new epoch leaves a state newer than the backup, from which advances would go on.
+            self._check_readable(page, stored)
             self._check_newest(page, stored)
             series: dict[str, Json] = {"entry": stored.entry, "name": stored.name, "epoch": stored.epochs}
             series["terms"] = dict(request.terms)

@@ -14,7 +14,9 @@ from typing import Any
 
 from sqlalchemy import Connection, select, text
 
+from dither.accounting.price import Price
 from dither.errors import DitherError
+from dither.ledger.amounts import price_from_json
 from dither.ledger.chain import GENESIS, canonical, digest, receipt_digest, row_hash
 from dither.ledger.effects import levels_of, standings_after
 from dither.ledger.journal import log_row
@@ -45,7 +47,7 @@ class _Replay:
     standings: dict[str, Standing] = field(default_factory=dict)
     opened: dict[str, LogRow] = field(default_factory=dict)
     settled: dict[str, LogRow] = field(default_factory=dict)
-    vectors: dict[str, object] = field(default_factory=dict)
+    vectors: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     payers: set[tuple[str, int, str]] = field(default_factory=set)
     booked: set[tuple[str, str]] = field(default_factory=set)
     closed: bool = False
@@ -64,11 +66,16 @@ def verify_ledger(connection: Connection, key: bytes, receipt: Receipt | None) -
             _check_row(replay, row)
         except _Broken as broken:
             return Verification(replay.seq, replay.head, str(broken), row.seq)
-        except (DitherError, KeyError, TypeError, ValueError, AttributeError):
+        except (DitherError, LookupError, TypeError, ValueError, AttributeError):
             return Verification(replay.seq, replay.head, "The row's content cannot be read.", row.seq)
-    problem = (
-        _check_standings(connection, replay) or _check_vectors(connection, replay) or _check_states(connection, replay)
-    )
+    try:
+        problem = (
+            _check_standings(connection, replay)
+            or _check_vectors(connection, replay)
+            or _check_states(connection, replay)
+        )
+    except (DitherError, KeyError, TypeError, ValueError, AttributeError):
+        problem = "A table that repeats the chain cannot be read."
     if problem is None and receipt is not None:
         problem = _check_receipt(replay, key, receipt)
     return Verification(replay.seq, replay.head, problem)
@@ -91,6 +98,7 @@ def _check_row(replay: _Replay, row: LogRow) -> None:
         raise _Broken("The day goes back.")
     body = json.loads(row.body)
     _check_life(replay, row, body["facts"])
+    _check_prices(replay, row, body["facts"])
     _check_bookings(replay, row, body["facts"])
     _check_totals(replay, row, body)
     replay.seq, replay.head, replay.day = row.seq, row.hash, row.day
@@ -138,6 +146,25 @@ def _check_series(replay: _Replay, row: LogRow, facts: dict[str, Any]) -> None:
     if begins != (known is None) or (known is not None and known[0] != row.analyst):
         raise _Broken("The row goes on with a series that is not there, or not its analyst's.")
     replay.series[entry] = (str(row.analyst), row.seq, state)
+
+
+def _check_prices(replay: _Replay, row: LogRow, facts: dict[str, Any]) -> None:
+    """What `ledger` holds to when it writes: no price is below nothing, no vector costs more than was reserved, and
+    whoever uses one again pays at least its price."""
+    price = price_from_json(facts["price"]) if "price" in facts else Price()
+    if min(price.epsilon or 0, price.rho, price.delta) < 0:
+        raise _Broken("The row's price is below nothing.")
+    if row.kind == "answered":
+        charged = json.loads(replay.opened[str(row.entry)].body)["facts"]
+        for vector in facts["vectors"]:
+            if vector["identity"] not in charged["vectors"]:
+                raise _Broken("The row keeps a vector that was not reserved.")
+            if not price_from_json(vector["price"]) <= price_from_json(charged["price"]):
+                raise _Broken("The row keeps a vector that costs more than was reserved.")
+    if row.kind == "reused":
+        vector = replay.vectors[facts["source"]][facts["position"]]
+        if not price_from_json(vector["price"]) <= price:
+            raise _Broken("The row uses a vector again for less than its price.")
 
 
 _CHARGES = ("reserved", "reused", "imported", "merged")

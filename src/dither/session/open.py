@@ -86,6 +86,8 @@ def open_catalog(
     ready(catalog)
     location = resolve_source(catalog) if frame is None else ""
     where = resolve_ledger(catalog) if ledger is None else ledger
+    # Before anything is open that a refusal would leave open.
+    chosen = recall(catalog, where)
     engine = open_engine(catalog, location, kept_path=_kept_path(catalog, where), frame=frame)
     try:
         _match(catalog, engine)
@@ -100,7 +102,6 @@ def open_catalog(
     except BaseException:
         engine.close()
         raise
-    chosen = recall(catalog, where)
     taus = {**chosen.taus, **_declared_taus(catalog)}
     return Session(
         catalog,

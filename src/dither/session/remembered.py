@@ -6,6 +6,7 @@ Flow: opening a session reads them; `tune` and `decide` add to them. They hold f
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither.catalog.model import Catalog
 from dither.errors import CatalogError
+from dither.plan.choices import LARGEST_CHOICE
 
 if TYPE_CHECKING:
     from dither.session.session import Session
@@ -32,24 +34,15 @@ class Remembered:
 def recall(catalog: Catalog, where: str) -> Remembered:
     """What was chosen for the data set whose ledger is at `where`."""
     path = _path(where)
-    if path is None or not path.exists():
-        return Remembered()
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        if stored["promise"] != catalog.promise_digest():
-            return Remembered()
-        taus = {str(t): int(entry["max_rows"]) for t, entry in stored["tables"].items() if t in catalog.tables}
-        bounds = {
-            (str(table), str(column)): (float(ends[0]), float(ends[1]))
-            for table, columns in stored.get("columns", {}).items()
-            if table in catalog.tables
-            for column, ends in columns.items()
-        }
-        return Remembered(taus, bounds)
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        raise CatalogError(
-            "The file of tuned tables cannot be read.", file=str(path), hint="Run `dither tune` again."
-        ) from None
+    stored = {} if path is None else _stored(path, catalog.promise_digest())
+    taus = {table: entry["max_rows"] for table, entry in stored.get("tables", {}).items() if table in catalog.tables}
+    bounds = {
+        (table, column): (float(ends[0]), float(ends[1]))
+        for table, columns in stored.get("columns", {}).items()
+        if table in catalog.tables
+        for column, ends in columns.items()
+    }
+    return Remembered(taus, bounds)
 
 
 def remember_rows(session: Session, table: str, max_rows: int, share_kept: float | None) -> None:
@@ -70,15 +63,51 @@ def _add(session: Session, section: str, key: str, value: Any) -> None:
     path = _path(session.ledger_location)
     if path is None:
         return
-    stored: dict[str, Any] = {"promise": session.catalog.promise_digest(), "tables": {}}
-    if path.exists():
-        old = json.loads(path.read_text(encoding="utf-8"))
-        if old.get("promise") == stored["promise"]:
-            stored = old
+    promise = session.catalog.promise_digest()
+    stored = _stored(path, promise) or {"promise": promise, "tables": {}}
     stored.setdefault(section, {})[key] = value
     fresh = path.with_suffix(f".{os.getpid()}.new")
-    fresh.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    try:
+        fresh.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise CatalogError(
+            f"What was chosen privately cannot be kept: {error.strerror or 'no usable path'}.",
+            file=str(path),
+            hint="It was paid for and holds in this session. Make room, or the folder writable, before the next one.",
+        ) from None
+
+
+def _stored(path: Path, promise: str) -> dict[str, Any]:
+    """What the file says under this promise; nothing where there is none, or it is of another promise.
+    Raises CatalogError for whatever could not have been chosen: an answer would rest on it without a word."""
+    try:
+        if not path.exists():
+            return {}
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored["promise"] != promise:
+            return {}
+        rows = [entry["max_rows"] for entry in stored["tables"].values()]
+        ends = [pair for columns in stored.get("columns", {}).values() for pair in columns.values()]
+        if all(map(_are_rows, rows)) and all(map(_are_bounds, ends)):
+            return dict(stored)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    raise CatalogError(
+        "The file of tuned tables cannot be read.",
+        file=str(path),
+        hint="Put it back from a backup, or remove it and run `dither tune` again, which costs budget.",
+    )
+
+
+def _are_rows(found: object) -> bool:
+    return type(found) is int and 1 <= found <= LARGEST_CHOICE
+
+
+def _are_bounds(found: object) -> bool:
+    if not (isinstance(found, list) and len(found) == 2 and all(type(end) in (int, float) for end in found)):
+        return False
+    return math.isfinite(found[0]) and math.isfinite(found[1]) and found[0] < found[1]
 
 
 def _path(where: str) -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,3 +113,45 @@ def test_a_receipt_of_another_answer_is_found(answer: dither.Answer, tmp_path: P
         check_folder(tmp_path / "out")
     with pytest.raises(InvalidParameter):
         check_folder(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"entry": 5}, {"hash": 5}, {"digest": "é"}, {"question": None}, {"rho": 1}, {"vectors": [{"what": 1}]},
+        {"vectors": {}}, {"versions": [["a"]]}, {"assertions": [1]}, {"published": {"a": 1}}, {"ledger": []},
+        {"more": 1}, {"analyst": ["a"]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_receipt_whose_fields_are_of_another_kind_is_refused(
+    answer: dither.Answer, tmp_path: Path, change: dict[str, object]
+) -> None:
+    path = tmp_path / "receipt.json"
+    stored = answer.receipt.to_dict()
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    assert dither.Receipt.load(path) == answer.receipt
+    path.write_text(json.dumps(stored | change), encoding="utf-8")
+    with pytest.raises(InvalidParameter, match="receipt"):
+        dither.Receipt.load(path)
+
+
+@pytest.mark.parametrize("text", ['"x"', "5", "null", "[" * 100_000])
+def test_what_is_no_receipt_at_all_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / RECEIPT).write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidParameter):
+        check_folder(tmp_path)
+
+
+@pytest.mark.parametrize("name", [*NAMES, RECEIPT])
+def test_a_pipe_or_a_device_in_place_of_a_file_is_refused_unread(
+    answer: dither.Answer, tmp_path: Path, name: str
+) -> None:
+    # A folder from somebody else: reading these would never end.
+    answer.publish(tmp_path / "out")
+    path = tmp_path / "out" / name
+    for put in (os.mkfifo, lambda place: place.symlink_to("/dev/zero")):
+        path.unlink()
+        put(path)
+        with pytest.raises(InvalidParameter):
+            check_folder(tmp_path / "out")

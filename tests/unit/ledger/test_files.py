@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sqlite3
 import stat
+import threading
+import time
+from pathlib import Path
 
 import pytest
 from sqlalchemy import event
@@ -182,3 +186,56 @@ def test_a_copy_made_while_it_is_used_is_whole(open_ledger, question, measured, 
     target.close()
     shutil.copystat(path, copy)
     assert open_ledger(copy).verify(receipt).holds
+
+
+def test_a_new_file_that_another_program_holds_is_waited_for(open_ledger, path) -> None:
+    # SQLite fails at once where a file that another connection is about to write is to become a WAL file.
+    Path(path).touch(0o600)
+    looking = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    looking.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(0.4, looking.execute, ("ROLLBACK",))
+    timer.start()
+    try:
+        assert open_ledger(wait_s=10).verify().holds
+    finally:
+        timer.join()
+        looking.close()
+
+
+@pytest.mark.parametrize(
+    ("offset", "for_s"),
+    [(128, 0.4), pytest.param(128, 12, marks=pytest.mark.long), pytest.param(120, 12, marks=pytest.mark.long)],
+)
+def test_a_slow_process_at_the_index_of_the_log_of_writes_is_waited_for(open_ledger, path, offset, for_s) -> None:
+    # Whoever comes first to a ledger that a process left behind makes the index anew. SQLite gives the others ten
+    # seconds for that, whatever they are willing to wait, and then says "locking protocol".
+    child = os.fork()
+    if child == 0:
+        open_ledger()
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.truncate(path + "-shm", 0)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        index = os.open(path + "-shm", os.O_RDWR)
+        fcntl.lockf(index, fcntl.LOCK_EX, 1, offset)
+        os.write(writer, b"x")
+        time.sleep(for_s)
+        os._exit(0)
+    os.read(reader, 1)
+    start = time.monotonic()
+    assert open_ledger(wait_s=60).verify().holds
+    assert time.monotonic() - start > for_s / 2
+    os.waitpid(child, 0)
+
+
+def test_a_session_that_came_by_a_link_is_seen_as_living(open_ledger, question, measured, path, tmp_path) -> None:
+    # The lock file would be another one beside the link: to whom comes by the file, the session would look dead.
+    open_ledger().close()
+    (tmp_path / "link.ledger").symlink_to(path)
+    by_link = open_ledger(str(tmp_path / "link.ledger"))
+    reservation = by_link.reserve(question())
+    assert [entry.state for entry in open_ledger().entries()] == ["reserved"]
+    by_link.answer(reservation, measured())
+    assert not (tmp_path / "link.ledger.lock").exists()

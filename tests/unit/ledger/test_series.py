@@ -180,3 +180,16 @@ def test_a_ledger_without_series_has_no_table_of_states(open_ledger, path: str) 
     connection.close()
     assert "dither_series_state" not in tables
     assert ledger.verify().problem is None
+
+
+def test_after_a_backup_was_put_back_a_series_is_not_extended_either(ledger) -> None:
+    # An extension's state is newer than the row `restored`: were it let through, advances would go on after it.
+    book = SeriesBook(ledger)
+    opened = book.open("ada", "s", request())
+    ledger.charge_worst_case("disk lost")
+    ledger.grant(epsilon=3, reason="go on")
+    charged = ledger.spent().epsilon
+    with pytest.raises(LedgerConflict) as refused:
+        book.extend(opened, request())
+    assert refused.value.code == "L-420"
+    assert ledger.spent().epsilon == charged and book.find("ada", "s") == opened

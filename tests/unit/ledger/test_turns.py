@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 
-from dither.ledger.storage.lockfile import LockFile, release_lock_file, shared_lock_file
+from dither.ledger.storage.lockfile import _DISPENSER, _TURN, LockFile, release_lock_file, shared_lock_file
 from dither.ledger.storage.turns import ThreadTurns
 
 
@@ -150,3 +150,57 @@ def test_a_busy_process_cannot_keep_others_waiting(tmp_path) -> None:
     os.waitpid(child, 0)
     release_lock_file(file)
     assert longest < 1
+
+
+def test_a_process_stopped_at_the_dispenser_holds_others_up_for_the_wait_only(tmp_path) -> None:
+    path = str(tmp_path / "x.lock")
+    reader, writer = os.pipe()
+
+    def stop_there() -> None:
+        file = shared_lock_file(path)
+        assert file._try_lock(_TURN) and file._try_lock(_DISPENSER)
+        os.write(writer, b"x")
+        time.sleep(10)
+
+    child = in_child(stop_there)
+    os.read(reader, 1)
+    file, start = shared_lock_file(path), time.monotonic()
+    with file.turn(0.2):
+        waited = time.monotonic() - start
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    release_lock_file(file)
+    assert 0.15 < waited < 2
+
+
+def test_two_lock_files_in_two_processes_are_no_deadlock(tmp_path) -> None:
+    # The kernel looks for cycles among processes, and knows nothing of threads: what it takes for one must not be an
+    # error here. Each process holds one dispenser; a thread of each asks for the other's.
+    paths = [str(tmp_path / f"{name}.lock") for name in "ab"]
+    ready, begin = os.pipe(), os.pipe()
+
+    def cross(held: int) -> int:
+        files = [shared_lock_file(path) for path in paths]
+        for offset in (_TURN, _DISPENSER):
+            assert files[held]._try_lock(offset)
+        os.write(ready[1], b"x")
+        os.read(begin[0], 1)
+        failed: list[BaseException] = []
+
+        def wait() -> None:
+            try:
+                with files[1 - held].turn(0.5):
+                    pass
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        thread.join(2)
+        return 1 if failed else 0
+
+    children = [in_child(lambda n=n: cross(n)) for n in range(2)]
+    for _ in children:
+        os.read(ready[0], 1)
+    os.write(begin[1], b"xx")
+    assert [exit_status(child) for child in children] == [0, 0]

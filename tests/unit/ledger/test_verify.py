@@ -10,7 +10,9 @@ import pytest
 
 from dither.errors import LedgerError
 from dither.ledger import Receipt
-from dither.ledger.chain import canonical, row_hash
+from dither.ledger.chain import GENESIS, canonical, row_hash
+from dither.ledger.effects import levels_of, standings_after
+from dither.ledger.elsewhere import outside_release
 
 
 @pytest.fixture
@@ -155,3 +157,74 @@ def test_a_closed_ledger_says_so(used) -> None:
     ledger.close()
     with pytest.raises(LedgerError, match="closed"):
         ledger.verify()
+
+
+def rewrite(path: str, ledger, change) -> None:
+    """Change facts, and write chain and totals anew as whoever knows the format could."""
+    previous, standings = GENESIS, {}
+    statements = ["DELETE FROM dither_standing"]
+    for row in ledger.log():
+        facts = json.loads(row.body)["facts"]
+        change(row.kind, facts)
+        names = levels_of(row.kind, facts, analyst=row.analyst, day=row.day)
+        before = {name: standings[name] for name in names if name in standings}
+        after = standings_after(row.kind, facts, before, analyst=row.analyst, day=row.day)
+        standings |= after
+        stored = {name: standing.to_json() for name, standing in after.items()}
+        body = canonical({"facts": facts, "standings": stored})
+        fresh = row_hash(previous, (row.seq, row.kind, row.entry, row.analyst, row.request, row.at, row.day, body))
+        statements.append(
+            f"UPDATE dither_log SET body = '{body}', previous = '{previous}', hash = '{fresh}' WHERE seq = {row.seq}"
+        )
+        statements += [
+            f"INSERT INTO dither_standing VALUES ('{name}', {row.seq}, '{canonical(value)}')"
+            for name, value in stored.items()
+        ]
+        previous = fresh
+    edit(path, *statements)
+
+
+@pytest.mark.parametrize(
+    ("kind", "price", "words"),
+    [
+        ("reserved", "1/100", "more than was reserved"),
+        ("reused", "1/100", "for less than its price"),
+        ("imported", "-1", "below nothing"),
+        ("merged", "-1", "below nothing"),
+        ("restored", "-1", "below nothing"),
+    ],
+)
+def test_a_price_no_ledger_writes_is_found_even_where_all_is_hashed_anew(
+    used, path, open_ledger, question, kind, price, words
+) -> None:
+    ledger, _ = used
+    other = open_ledger("", dataset="hospital-2")
+    other.reserve(question())
+    ledger.merge(other, reason="one now")
+    told = {"name": "n", "who": "w", "when": "2026-01-01", "reason": "r"}
+    ledger.import_releases([outside_release(epsilon=1, **told)])
+    ledger.charge_worst_case("put back")
+    rewrite(path, ledger, lambda *_: None)
+    assert ledger.verify().holds
+
+    def change(found: str, facts: dict) -> None:
+        if found == kind:
+            facts["price"]["epsilon"] = price
+
+    rewrite(path, ledger, change)
+    assert words in ledger.verify().problem
+
+
+def test_a_vector_that_was_not_reserved_is_found(used, path) -> None:
+    def change(kind: str, facts: dict) -> None:
+        if kind == "reserved":
+            facts["vectors"] = ["another"]
+
+    rewrite(path, used[0], change)
+    assert "not reserved" in used[0].verify().problem
+
+
+@pytest.mark.parametrize("column", ["law", "price"])
+def test_a_table_that_cannot_be_read_is_said(used, path, column) -> None:
+    edit(path, f"UPDATE dither_vector SET {column} = 'x'")
+    assert "cannot be read" in used[0].verify().problem

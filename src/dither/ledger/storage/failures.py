@@ -15,12 +15,14 @@ from sqlalchemy import exc
 
 from dither.errors import DitherError, GuaranteeError, LedgerConflict, LedgerCorrupt, LedgerError
 
-__all__ = ["translated"]
+__all__ = ["held_by_another", "translated"]
 
 _KEPT = "Nothing was answered. A question already reserved stays charged."
 
 _SQLITE: dict[int, tuple[type[LedgerError], str, str, str]] = {
     sqlite3.SQLITE_BUSY: (LedgerConflict, "L-210", "another program holds it", "Try again; end a stuck writer."),
+    # What it calls a locking protocol is the same in another place: the index of the log of writes was not let go of.
+    sqlite3.SQLITE_PROTOCOL: (LedgerConflict, "L-210", "another program holds it", "Try again; end a stuck writer."),
     sqlite3.SQLITE_LOCKED: (LedgerConflict, "L-210", "another program holds it", "Try again; end a stuck writer."),
     sqlite3.SQLITE_READONLY: (LedgerError, "L-110", "it is read-only", "Make the file and its folder writable."),
     sqlite3.SQLITE_PERM: (LedgerError, "L-110", "access is denied", "Make the file and its folder writable."),
@@ -59,6 +61,12 @@ def translated() -> Iterator[None]:
         raise LedgerError("The ledger cannot be used.", hint=_KEPT) from error
     except OSError as error:
         raise _of_code(_SYSTEM.get(error.errno or 0, sqlite3.SQLITE_CANTOPEN)) from error
+
+
+def held_by_another(error: BaseException) -> bool:
+    """Whether SQLite gave up because another connection was in the way: then waiting may help."""
+    code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None) or 0
+    return code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
 
 
 def _of_database(error: BaseException | None) -> DitherError:

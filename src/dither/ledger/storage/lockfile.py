@@ -77,15 +77,22 @@ class LockFile:
         """True when the turn is ours; False when the deadline went by first."""
         if not self._held_elsewhere(_IMPATIENCE) and self._try_lock(_TURN):
             return True
-        ticket = self._take_ticket()
+        ticket = self._take_ticket(deadline)
+        if ticket is None:
+            return False
         try:
             return self._reach_head(ticket, deadline) and self._await_turn(deadline)
         finally:
             self._unlock(_TICKETS + ticket)
 
-    def _take_ticket(self) -> int:
-        """The next number; its byte is locked before anyone can see the number after it."""
-        fcntl.lockf(self._descriptor, fcntl.LOCK_EX, 1, _DISPENSER)
+    def _take_ticket(self, deadline: float) -> int | None:
+        """The next number; its byte is locked before anyone can see the number after it. None when the deadline went
+        by. Never waits inside the kernel: that would wait for a stopped process without end, and fail with EDEADLK
+        where threads of two processes are at two ledgers, which the kernel takes for a cycle."""
+        while not self._try_lock(_DISPENSER):
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(_LOOK_S)
         try:
             ticket, heading = self._counters()
             self._try_lock(_TICKETS + ticket)

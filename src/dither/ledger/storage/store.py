@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from typing import Any
@@ -17,7 +18,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_
 from sqlalchemy.pool import StaticPool
 
 from dither.errors import InvalidParameter, LedgerError
-from dither.ledger.storage.failures import translated
+from dither.ledger.storage.failures import held_by_another, translated
 from dither.ledger.storage.lockfile import release_lock_file, shared_lock_file
 from dither.ledger.storage.presence import FilePresence, MemoryPresence, PostgresPresence, Presence
 from dither.ledger.storage.turns import ThreadTurns
@@ -30,6 +31,8 @@ _WRITER_LOCK = 0x444954484552
 
 _KEPT_CONNECTIONS = 16
 """Threads that wait for their turn hold a connection each; beyond this number they make one for the occasion."""
+
+_LOOK_S = 0.01
 
 
 class Store:
@@ -146,7 +149,8 @@ class FileStore(Store):
     """SQLite in a file, with -wal, -shm and .lock beside it, all readable by their owner alone."""
 
     def __init__(self, path: str, wait_s: float) -> None:
-        self.path = os.path.abspath(path)
+        # Not by way of a link: whoever comes to the same file must find the same lock file beside it.
+        self.path = os.path.realpath(path)
         super().__init__(wait_s)
 
     def _release(self) -> None:
@@ -167,13 +171,26 @@ class FileStore(Store):
         )
         _prepare_sqlite(self.engine, self.wait_s)
         self._reader = self.engine.execution_options(read_only=True)
-        # Making a new file a WAL file needs it alone: SQLite does not wait for others there, it fails.
         try:
-            with self._turn():
-                self.engine.connect().close()
+            self._connect_first()
         except BaseException:
             release_lock_file(self._locks)
             raise
+
+    def _connect_first(self) -> None:
+        """Make a new file a WAL file, and the index of its log where there is none, while no other process of ours
+        does. SQLite waits at neither as long as it was told: it fails at once where somebody else is about to write
+        the new file, and after ten seconds where somebody is at the index."""
+        deadline = time.monotonic() + self.wait_s
+        while True:
+            try:
+                with self._turn(), self._reader.begin() as connection:
+                    connection.exec_driver_sql("SELECT 1 FROM sqlite_master").close()
+                return
+            except (exc.DBAPIError, sqlite3.Error) as error:
+                if not held_by_another(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(_LOOK_S)
 
     def forget_old_pages(self) -> None:
         # The log of writes still holds the row as it was. Where a reader keeps it from being emptied, a later call
