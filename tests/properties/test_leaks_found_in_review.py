@@ -12,6 +12,7 @@ from dither.engines import relations
 from dither.errors import BudgetExceeded, DitherError, EngineError, QueryRefused
 from dither.session import session as session_module
 from dither.session.session import Session
+from support.exactly import exact_answer, plain_answer
 from support.worlds import World, catalog_text
 
 TABLES = """
@@ -337,3 +338,34 @@ def test_every_example_of_the_functions_page_runs_on_the_engine() -> None:
         except duckdb.Error:
             failing.append(example)
     assert not failing
+
+
+# 11 ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["EXISTS (SELECT 1 FROM o WHERE o.uid = t.uid AND amt > 3)", "uid IN (SELECT uid FROM o WHERE amt > 3)"],
+)
+def test_an_alias_in_qualify_leaves_columns_of_a_subquery_alone(world: World, condition: str) -> None:
+    """amt is o's column there, not the constant that the outer SELECT list calls so."""
+    world.load("o", [(2, 5), (3, 1), (4, 4)])
+    counted = "COUNT(*) OVER (PARTITION BY uid) AS n"
+    sql = f"SELECT COUNT(*) FROM (SELECT uid, 1 AS amt, {counted} FROM t QUALIFY n > 5 OR {condition}) AS q"
+    assert exact_answer(world.session, sql).rows() == plain_answer(world.plain(), sql) == [(2,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT DISTINCT uid FROM t JOIN o ON t.uid = o.uid",
+        "SELECT t.region, COUNT(*) + uid FROM t JOIN o ON t.uid = o.uid GROUP BY 1",
+        "SELECT t.region AS uid, COUNT(*), uid FROM t JOIN o ON t.uid = o.uid GROUP BY 1",
+        "SELECT COUNT(*) FROM (SELECT t.uid, amt AS uid, COUNT(*) OVER (PARTITION BY t.uid) AS n "
+        "FROM t JOIN o ON t.uid = o.uid QUALIFY uid > 5) AS q",
+    ],
+)
+def test_a_name_that_two_tables_have_is_refused_wherever_it_stands(world: World, sql: str) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        world.session.explain(sql, epsilon=1)
+    assert refused.value.code == "N-102"

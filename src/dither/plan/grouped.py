@@ -218,7 +218,7 @@ class _Grouped:
         """An alias of the SELECT list used in HAVING or QUALIFY stands for its expression."""
         path = [str(part) for part in tree.data["column_names"]]
         # In the SELECT list a column of the table hides an alias of its name, as in DuckDB; in HAVING it does not.
-        hidden = self.in_select_list and self.relation.scope.find(path) is not None
+        hidden = self.in_select_list and self.relation.scope.knows(path)
         if len(path) == 1 and not hidden:
             for item in self.items:
                 if item.alias.lower() == path[0].lower() and item.alias.lower() not in self.following:
@@ -392,11 +392,7 @@ def _resolve(lowering: Lowering, key: Tree, items: list[Tree], relation: Relatio
         return chosen
     if key.kind == "COLUMN_REF":
         path = column_path(Tree(key.data, key.text))
-        try:
-            known = relation.scope.find(path) is not None
-        except LookupError:
-            known = True
-        if not known and len(path) == 1:
+        if not relation.scope.knows(path) and len(path) == 1:
             for item in items:
                 if item.alias.lower() == path[0].lower():
                     if contains_aggregate(item):
