@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dither.errors import QueryRefused
+from dither.plan.growth import check_growth
 from dither.sql import embedded, functions
 from dither.sql.bind import AGGREGATES, STANDARD_AGGREGATES, display_name
 from dither.sql.parse import Tree
@@ -404,6 +405,7 @@ def plus_minus(item: Json, sign: str, half: Json, alias: str) -> Json:
 
 def to_sql(tree: Json) -> str:
     """The text DuckDB prints for a rewritten tree."""
+    check_growth(tree)
     statement = {"error": False, "statements": [{"node": tree, "named_param_map": []}]}
     return embedded.print_tree(statement)
 

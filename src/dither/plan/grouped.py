@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither.errors import QueryRefused
 from dither.plan import finish, nodes, running, separable
+from dither.plan.growth import too_large
 from dither.plan.recipes import Aggregate, Recipe, along, compile_aggregates
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["GroupKeys", "Recipe", "group_keys", "select"]
 
 Json = dict[str, Any]
+
+MOST_ALIASES = 1_000
+"""Aliases written out in one SELECT, those that aliases name included."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,7 @@ class _Grouped:
         self.in_select_list = True
         self.following: set[str] = set()
         """Aliases being looked into."""
+        self.followed = 0
 
     def replace(self, tree: Tree) -> Json | None:
         """A key, an aggregate or GROUPING() as a column of the noisy table; None for what is to be looked into."""
@@ -224,6 +229,9 @@ class _Grouped:
                 if item.alias.lower() == path[0].lower() and item.alias.lower() not in self.following:
                     # An alias that names itself would be followed without end.
                     self.following.add(item.alias.lower())
+                    self.followed += 1
+                    if self.followed > MOST_ALIASES:
+                        raise too_large()
                     try:
                         return finish.Rewriter(replace=self.replace).expr(Tree(item.data, item.text))
                     finally:
