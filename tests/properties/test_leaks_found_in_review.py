@@ -369,3 +369,30 @@ def test_a_name_that_two_tables_have_is_refused_wherever_it_stands(world: World,
     with pytest.raises(QueryRefused) as refused:
         world.session.explain(sql, epsilon=1)
     assert refused.value.code == "N-102"
+
+
+# 12 ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms", ["", ", bounds = [0, 10]", ", values = [1, 5]"], ids=["bare", "bounds", "values"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT SUM(LEAST(GREATEST(x, 0), 10)) FROM t",
+        "SELECT COUNT(*) FROM t WHERE x > 3",
+        "SELECT COUNT(DISTINCT x) FROM t",
+        "SELECT x, COUNT(*) FROM t GROUP BY x",
+        "SELECT COUNT(*) FROM (SELECT uid, MAX(x) AS m FROM t GROUP BY uid) AS q WHERE m > 3",
+    ],
+)
+def test_no_unsigned_value_of_128_bits_makes_the_engine_fail(terms: str, sql: str) -> None:
+    section = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\n'
+    columns = f'columns = {{ x = {{ type = "integer"{terms} }} }}'
+    world = World(catalog_text(section + columns, delta="1e-5"), {"t": "uid BIGINT, x UHUGEINT"})
+    world.load("t", [(uid, 5) for uid in range(40)] + [(99, 2**128 - 1)])
+    try:
+        world.session.ask(sql, epsilon=20)
+    except QueryRefused:
+        assert not terms  # planned without a look at any row
+    finally:
+        world.close()

@@ -175,12 +175,16 @@ def _read(expr: Expr) -> str:
 
 
 _BEYOND_BIGINT = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT"})
+_UNSIGNED_END = f"CAST('{2**126}' AS UHUGEINT)"
 
 
 def _raw(expr: Expr, engine_type: str) -> str:
     """The stored value, brought to our type without changing it."""
     name = quote_name(str(expr.args[0].payload))
     match expr.type.kind:
+        case Kind.INTEGER if engine_type == "UHUGEINT":
+            # Its upper half has no signed type to be compared in: the engine would fail on one such value.
+            return f"CASE WHEN {name} <= {_UNSIGNED_END} THEN CAST({name} AS HUGEINT) WHEN {name} > {_UNSIGNED_END} THEN CAST({_UNSIGNED_END} AS HUGEINT) END"
         case Kind.INTEGER:
             return name if engine_type in ("BIGINT", *_BEYOND_BIGINT) else f"CAST({name} AS BIGINT)"
         case Kind.DOUBLE:
