@@ -184,7 +184,8 @@ def _raw(expr: Expr, engine_type: str) -> str:
     match expr.type.kind:
         case Kind.INTEGER if engine_type == "UHUGEINT":
             # Its upper half has no signed type to be compared in: the engine would fail on one such value.
-            return f"CASE WHEN {name} <= {_UNSIGNED_END} THEN CAST({name} AS HUGEINT) WHEN {name} > {_UNSIGNED_END} THEN CAST({_UNSIGNED_END} AS HUGEINT) END"
+            inside = f"CASE WHEN {name} <= {_UNSIGNED_END} THEN CAST({name} AS HUGEINT)"
+            return f"{inside} WHEN {name} > {_UNSIGNED_END} THEN CAST({_UNSIGNED_END} AS HUGEINT) END"
         case Kind.INTEGER:
             return name if engine_type in ("BIGINT", *_BEYOND_BIGINT) else f"CAST({name} AS BIGINT)"
         case Kind.DOUBLE:
