@@ -396,3 +396,33 @@ def test_no_unsigned_value_of_128_bits_makes_the_engine_fail(terms: str, sql: st
         assert not terms  # planned without a look at any row
     finally:
         world.close()
+
+
+# 13 ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", ["LIMIT -1", "LIMIT 99999999999999999999", "LIMIT 1 OFFSET -1"])
+def test_a_limit_that_cannot_be_is_refused_before_it_is_charged(world: World, limit: str) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        world.session.ask(f"SELECT COUNT(*) FROM t {limit}", epsilon=1)
+    assert refused.value.code == "F-171"
+    assert world.ledger.spent().epsilon == 0
+
+
+def test_no_offer_buys_a_look_at_the_data_for_next_to_nothing(world: World) -> None:
+    """What an offer buys beside its answer (time, whether the engine failed) is rationed by the least price."""
+    with pytest.raises(DitherError) as refused:
+        world.session.ask("SELECT COUNT(*) FROM t", rho="1e-30")
+    assert refused.value.code == "M-102"
+
+
+@pytest.mark.parametrize("offer", [{"epsilon": "1e400"}, {"rho": "1e400"}])
+def test_an_offer_beyond_all_floats_is_refused_by_the_budget(world: World, offer: dict[str, str]) -> None:
+    world.session.ask("SELECT COUNT(*) FROM t", epsilon=1)
+    with pytest.raises(BudgetExceeded):
+        world.session.ask("SELECT COUNT(*) FROM t /* again */", **offer)
+
+
+def test_running_totals_over_no_listed_group_are_an_empty_answer(world: World) -> None:
+    sql = "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) FROM t WHERE age > 100 GROUP BY age"
+    assert exact_answer(world.session, sql).rows() == []

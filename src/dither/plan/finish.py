@@ -411,7 +411,8 @@ def to_sql(tree: Json) -> str:
 
 
 def only_picks(tree: Json) -> bool:
-    """Is every expression of the tree a column or a constant?"""
+    """Is every expression of the tree a column or a constant, and no row cut off? Such a finish cannot fail; the
+    constants of LIMIT and OFFSET can be below zero or too large."""
     stack: list[Any] = [tree]
     while stack:
         item = stack.pop()
@@ -419,6 +420,8 @@ def only_picks(tree: Json) -> bool:
             stack.extend(item)
         elif isinstance(item, dict):
             if item.get("class", "COLUMN_REF") not in ("COLUMN_REF", "CONSTANT"):
+                return False
+            if item.get("type") == "LIMIT_MODIFIER":
                 return False
             stack.extend(item.values())
     return True

@@ -291,7 +291,8 @@ class _Grouped:
                 present = Expr(logic.IS_NOT_NULL, BOOLEAN, (key.expr,), nullable=False)
                 relation = separable.filter_rows(relation, present)
         vectors, recipes = compile_aggregates(self.aggregates, relation, self.lowering.choices)
-        if self.totals and domain is not None:
+        # A list without groups has no positions to place noise at.
+        if self.totals and domain is not None and domain.size > 0:
             vectors, recipes = along(self.totals, vectors, recipes)
         by_id = {recipe.id: recipe for recipe in recipes}
         self.totals = {a: way for a, way in self.totals.items() if vectors[by_id[a].vectors[0]].running == way}
