@@ -426,3 +426,29 @@ def test_an_offer_beyond_all_floats_is_refused_by_the_budget(world: World, offer
 def test_running_totals_over_no_listed_group_are_an_empty_answer(world: World) -> None:
     sql = "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) FROM t WHERE age > 100 GROUP BY age"
     assert exact_answer(world.session, sql).rows() == []
+
+
+# 14 ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "stored"), [("double", "DOUBLE"), ("integer", "BIGINT"), ("integer", "UBIGINT")])
+def test_listed_values_with_bounds_are_null_outside_the_list_in_sums_too(kind: str, stored: str) -> None:
+    section = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\n'
+    columns = f'columns = {{ x = {{ type = "{kind}", bounds = [0, 10], values = [1, 5] }} }}'
+    world = World(catalog_text(section + columns), {"t": f"uid BIGINT, x {stored}"})
+    world.load("t", [(1, 5), (2, 3), (3, 1)])
+    sql = "SELECT SUM(x), COUNT(x), AVG(x), SUM(x + 1) FROM t"
+    assert exact_answer(world.session, sql).rows() == [(6, 2, 3, 8)]
+    world.close()
+
+
+def test_a_listed_value_beyond_the_bounds_moves_no_sum_by_more_than_is_priced() -> None:
+    section = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\n'
+    columns = 'columns = { x = { type = "integer", bounds = [0, 10], values = [1, 500] } }'
+    try:
+        world = World(catalog_text(section + columns), {"t": "uid BIGINT, x BIGINT"})
+    except DitherError:
+        return  # to refuse such a catalog is as good
+    for sql in ("SELECT SUM(x) FROM t", "SELECT SUM(x + 1) FROM t"):
+        assert_priced(world, sql, [(1, 1)], [(1, 1), (2, 500)])
+    world.close()

@@ -150,7 +150,11 @@ def _read(expr: Expr) -> str:
     raw = _raw(expr, engine_type)
     if column.values is not None:
         members = ", ".join(_domain_value(value, expr.type) for value in column.values)
-        return f"CASE WHEN {raw} IN ({members}) THEN {raw} END" if members else f"CAST(NULL AS {sql_type(expr.type)})"
+        value = raw
+        if expr.type.kind is Kind.INTEGER and engine_type in _BEYOND_BIGINT:
+            # An unsigned value would underflow in a difference.
+            value = f"CAST({raw} AS {'BIGINT' if all(-(2**63) <= v < 2**63 for v in column.values) else 'HUGEINT'})"  # type: ignore[operator]
+        return f"CASE WHEN {raw} IN ({members}) THEN {value} END" if members else f"CAST(NULL AS {sql_type(expr.type)})"
     if not expr.type.has_range:
         return raw
     assert expr.lo is not None and expr.hi is not None
