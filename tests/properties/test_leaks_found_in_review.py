@@ -12,6 +12,7 @@ from dither.engines import relations
 from dither.errors import BudgetExceeded, DitherError, EngineError, QueryRefused
 from dither.session import session as session_module
 from dither.session.session import Session
+from support.exactly import exact_answer, plain_answer
 from support.worlds import World, catalog_text
 
 TABLES = """
@@ -337,3 +338,117 @@ def test_every_example_of_the_functions_page_runs_on_the_engine() -> None:
         except duckdb.Error:
             failing.append(example)
     assert not failing
+
+
+# 11 ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["EXISTS (SELECT 1 FROM o WHERE o.uid = t.uid AND amt > 3)", "uid IN (SELECT uid FROM o WHERE amt > 3)"],
+)
+def test_an_alias_in_qualify_leaves_columns_of_a_subquery_alone(world: World, condition: str) -> None:
+    """amt is o's column there, not the constant that the outer SELECT list calls so."""
+    world.load("o", [(2, 5), (3, 1), (4, 4)])
+    counted = "COUNT(*) OVER (PARTITION BY uid) AS n"
+    sql = f"SELECT COUNT(*) FROM (SELECT uid, 1 AS amt, {counted} FROM t QUALIFY n > 5 OR {condition}) AS q"
+    assert exact_answer(world.session, sql).rows() == plain_answer(world.plain(), sql) == [(2,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT DISTINCT uid FROM t JOIN o ON t.uid = o.uid",
+        "SELECT t.region, COUNT(*) + uid FROM t JOIN o ON t.uid = o.uid GROUP BY 1",
+        "SELECT t.region AS uid, COUNT(*), uid FROM t JOIN o ON t.uid = o.uid GROUP BY 1",
+        "SELECT COUNT(*) FROM (SELECT t.uid, amt AS uid, COUNT(*) OVER (PARTITION BY t.uid) AS n "
+        "FROM t JOIN o ON t.uid = o.uid QUALIFY uid > 5) AS q",
+    ],
+)
+def test_a_name_that_two_tables_have_is_refused_wherever_it_stands(world: World, sql: str) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        world.session.explain(sql, epsilon=1)
+    assert refused.value.code == "N-102"
+
+
+# 12 ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms", ["", ", bounds = [0, 10]", ", values = [1, 5]"], ids=["bare", "bounds", "values"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT SUM(LEAST(GREATEST(x, 0), 10)) FROM t",
+        "SELECT COUNT(*) FROM t WHERE x > 3",
+        "SELECT COUNT(DISTINCT x) FROM t",
+        "SELECT x, COUNT(*) FROM t GROUP BY x",
+        "SELECT COUNT(*) FROM (SELECT uid, MAX(x) AS m FROM t GROUP BY uid) AS q WHERE m > 3",
+    ],
+)
+def test_no_unsigned_value_of_128_bits_makes_the_engine_fail(terms: str, sql: str) -> None:
+    section = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\n'
+    columns = f'columns = {{ x = {{ type = "integer"{terms} }} }}'
+    world = World(catalog_text(section + columns, delta="1e-5"), {"t": "uid BIGINT, x UHUGEINT"})
+    world.load("t", [(uid, 5) for uid in range(40)] + [(99, 2**128 - 1)])
+    try:
+        world.session.ask(sql, epsilon=20)
+    except QueryRefused:
+        assert not terms  # planned without a look at any row
+    finally:
+        world.close()
+
+
+# 13 ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", ["LIMIT -1", "LIMIT 99999999999999999999", "LIMIT 1 OFFSET -1"])
+def test_a_limit_that_cannot_be_is_refused_before_it_is_charged(world: World, limit: str) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        world.session.ask(f"SELECT COUNT(*) FROM t {limit}", epsilon=1)
+    assert refused.value.code == "F-171"
+    assert world.ledger.spent().epsilon == 0
+
+
+def test_no_offer_buys_a_look_at_the_data_for_next_to_nothing(world: World) -> None:
+    """What an offer buys beside its answer (time, whether the engine failed) is rationed by the least price."""
+    with pytest.raises(DitherError) as refused:
+        world.session.ask("SELECT COUNT(*) FROM t", rho="1e-30")
+    assert refused.value.code == "M-102"
+
+
+@pytest.mark.parametrize("offer", [{"epsilon": "1e400"}, {"rho": "1e400"}])
+def test_an_offer_beyond_all_floats_is_refused_by_the_budget(world: World, offer: dict[str, str]) -> None:
+    world.session.ask("SELECT COUNT(*) FROM t", epsilon=1)
+    with pytest.raises(BudgetExceeded):
+        world.session.ask("SELECT COUNT(*) FROM t /* again */", **offer)
+
+
+def test_running_totals_over_no_listed_group_are_an_empty_answer(world: World) -> None:
+    sql = "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) FROM t WHERE age > 100 GROUP BY age"
+    assert exact_answer(world.session, sql).rows() == []
+
+
+# 14 ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "stored"), [("double", "DOUBLE"), ("integer", "BIGINT"), ("integer", "UBIGINT")])
+def test_listed_values_with_bounds_are_null_outside_the_list_in_sums_too(kind: str, stored: str) -> None:
+    section = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\n'
+    columns = f'columns = {{ x = {{ type = "{kind}", bounds = [0, 10], values = [1, 5] }} }}'
+    world = World(catalog_text(section + columns), {"t": f"uid BIGINT, x {stored}"})
+    world.load("t", [(1, 5), (2, 3), (3, 1)])
+    sql = "SELECT SUM(x), COUNT(x), AVG(x), SUM(x + 1) FROM t"
+    assert exact_answer(world.session, sql).rows() == [(6, 2, 3, 8)]
+    world.close()
+
+
+def test_a_listed_value_beyond_the_bounds_moves_no_sum_by_more_than_is_priced() -> None:
+    section = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\n'
+    columns = 'columns = { x = { type = "integer", bounds = [0, 10], values = [1, 500] } }'
+    try:
+        world = World(catalog_text(section + columns), {"t": "uid BIGINT, x BIGINT"})
+    except DitherError:
+        return  # to refuse such a catalog is as good
+    for sql in ("SELECT SUM(x) FROM t", "SELECT SUM(x + 1) FROM t"):
+        assert_priced(world, sql, [(1, 1)], [(1, 1), (2, 500)])
+    world.close()

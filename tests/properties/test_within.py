@@ -46,7 +46,8 @@ def test_a_solved_offer_is_the_least(world: World, sql: str, within: Fraction) -
     plan = db.plan(sql)
     assert half_width(db.price_of(plan, offer)) <= within
     meter = "epsilon" if offer.rho is None else "rho"
-    least = db.catalog.budget.minimum_price if offer.rho is None else Fraction(0)
+    terms = db.catalog.budget
+    least = terms.minimum_price if offer.rho is None else terms.minimum_rho
     if offer.total > least:
         smaller = type(offer).create(**{meter: offer.total * Fraction(999_999, 10**6)})  # type: ignore[arg-type]
         assert half_width(db.price_of(plan, smaller)) > within

@@ -116,6 +116,11 @@ class BudgetTerms:
     default_epsilon: Fraction | None = None
     """The offer of a question that states none; None: such a question is refused."""
 
+    @property
+    def minimum_rho(self) -> Fraction:
+        """The rho of a pure answer at the minimum price: what an offer in rho is at least."""
+        return self.minimum_price**2 / 2
+
 
 @dataclass(frozen=True)
 class Analyst:

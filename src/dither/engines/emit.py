@@ -216,7 +216,15 @@ def _coarse(steps: int, width: int) -> int:
 
 def is_bounded_double(expr: Expr) -> bool:
     """A stored column of doubles with declared bounds, read as it is."""
-    return expr.op == "read" and expr.type.kind is Kind.DOUBLE and expr.payload[0].bounds is not None  # type: ignore[index,union-attr]
+    return expr.type.kind is Kind.DOUBLE and _is_clamped(expr)
+
+
+def _is_clamped(expr: Expr) -> bool:
+    """Is it a stored column whose values are moved to its bounds? One with listed values is NULL outside of them."""
+    if expr.op != "read":
+        return False
+    column = expr.payload[0]  # type: ignore[index]
+    return column.bounds is not None and column.values is None  # type: ignore[union-attr]
 
 
 def _presence(expr: Expr) -> str:
@@ -280,7 +288,7 @@ def _integer_contribution(vector: Vector, expr: Expr) -> str:
         base = int(expr.lo or 0) // step * step
         shifted = f"(CAST({print_expr(expr)} AS HUGEINT) - {base} + {step // 2}) // {step}"
         return f"CAST({shifted} + {base // step - vector.center} AS BIGINT)"
-    if expr.op == "read" and expr.payload[0].bounds is not None:  # type: ignore[index,union-attr]
+    if _is_clamped(expr):
         raw = quote_name(str(expr.args[0].payload))
         # In the stored type bounds may not fit, and an unsigned value less its centre would underflow.
         if engine_type_of(expr) not in ("BIGINT", "HUGEINT", "UHUGEINT"):

@@ -74,7 +74,7 @@ class DiscreteGaussian:
         """The sum of k^2 P(k), to float accuracy; it is sigma2 up to exp(-2 pi^2 sigma2) (Poisson summation)."""
         if self.sigma2 >= 9:
             return float(self.sigma2)
-        inverse = float(1 / self.sigma2)
+        inverse = float(min(1 / self.sigma2, Fraction(10_000)))  # beyond that no other weight is left in floats
         weights = [math.exp(-0.5 * k * k * inverse) for k in range(1, 128)]
         return 2 * sum(k * k * w for k, w in enumerate(weights, 1)) / (1 + 2 * sum(weights))
 

@@ -60,7 +60,7 @@ class DiscreteLaplace:
 
     def variance(self) -> float:
         """2p / (1-p)^2, to float accuracy."""
-        x = float(1 / self.scale)
+        x = float(min(1 / self.scale, Fraction(10_000)))  # beyond that it is zero in floats
         return 2.0 * math.exp(-x) / math.expm1(-x) ** 2
 
     def half_width(self, confidence: Number) -> int:

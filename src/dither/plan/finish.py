@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dither.errors import QueryRefused
+from dither.plan.growth import check_growth
 from dither.sql import embedded, functions
 from dither.sql.bind import AGGREGATES, STANDARD_AGGREGATES, display_name
 from dither.sql.parse import Tree
@@ -404,12 +405,14 @@ def plus_minus(item: Json, sign: str, half: Json, alias: str) -> Json:
 
 def to_sql(tree: Json) -> str:
     """The text DuckDB prints for a rewritten tree."""
+    check_growth(tree)
     statement = {"error": False, "statements": [{"node": tree, "named_param_map": []}]}
     return embedded.print_tree(statement)
 
 
 def only_picks(tree: Json) -> bool:
-    """Is every expression of the tree a column or a constant?"""
+    """Is every expression of the tree a column or a constant, and no row cut off? Such a finish cannot fail; the
+    constants of LIMIT and OFFSET can be below zero or too large."""
     stack: list[Any] = [tree]
     while stack:
         item = stack.pop()
@@ -417,6 +420,8 @@ def only_picks(tree: Json) -> bool:
             stack.extend(item)
         elif isinstance(item, dict):
             if item.get("class", "COLUMN_REF") not in ("COLUMN_REF", "CONSTANT"):
+                return False
+            if item.get("type") == "LIMIT_MODIFIER":
                 return False
             stack.extend(item.values())
     return True

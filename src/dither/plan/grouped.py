@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither.errors import QueryRefused
 from dither.plan import finish, nodes, running, separable
+from dither.plan.growth import too_large
 from dither.plan.recipes import Aggregate, Recipe, along, compile_aggregates
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["GroupKeys", "Recipe", "group_keys", "select"]
 
 Json = dict[str, Any]
+
+MOST_ALIASES = 1_000
+"""Aliases written out in one SELECT, those that aliases name included."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,7 @@ class _Grouped:
         self.in_select_list = True
         self.following: set[str] = set()
         """Aliases being looked into."""
+        self.followed = 0
 
     def replace(self, tree: Tree) -> Json | None:
         """A key, an aggregate or GROUPING() as a column of the noisy table; None for what is to be looked into."""
@@ -218,12 +223,15 @@ class _Grouped:
         """An alias of the SELECT list used in HAVING or QUALIFY stands for its expression."""
         path = [str(part) for part in tree.data["column_names"]]
         # In the SELECT list a column of the table hides an alias of its name, as in DuckDB; in HAVING it does not.
-        hidden = self.in_select_list and self.relation.scope.find(path) is not None
+        hidden = self.in_select_list and self.relation.scope.knows(path)
         if len(path) == 1 and not hidden:
             for item in self.items:
                 if item.alias.lower() == path[0].lower() and item.alias.lower() not in self.following:
                     # An alias that names itself would be followed without end.
                     self.following.add(item.alias.lower())
+                    self.followed += 1
+                    if self.followed > MOST_ALIASES:
+                        raise too_large()
                     try:
                         return finish.Rewriter(replace=self.replace).expr(Tree(item.data, item.text))
                     finally:
@@ -283,7 +291,8 @@ class _Grouped:
                 present = Expr(logic.IS_NOT_NULL, BOOLEAN, (key.expr,), nullable=False)
                 relation = separable.filter_rows(relation, present)
         vectors, recipes = compile_aggregates(self.aggregates, relation, self.lowering.choices)
-        if self.totals and domain is not None:
+        # A list without groups has no positions to place noise at.
+        if self.totals and domain is not None and domain.size > 0:
             vectors, recipes = along(self.totals, vectors, recipes)
         by_id = {recipe.id: recipe for recipe in recipes}
         self.totals = {a: way for a, way in self.totals.items() if vectors[by_id[a].vectors[0]].running == way}
@@ -392,11 +401,7 @@ def _resolve(lowering: Lowering, key: Tree, items: list[Tree], relation: Relatio
         return chosen
     if key.kind == "COLUMN_REF":
         path = column_path(Tree(key.data, key.text))
-        try:
-            known = relation.scope.find(path) is not None
-        except LookupError:
-            known = True
-        if not known and len(path) == 1:
+        if not relation.scope.knows(path) and len(path) == 1:
             for item in items:
                 if item.alias.lower() == path[0].lower():
                     if contains_aggregate(item):

@@ -20,6 +20,7 @@ import numpy as np
 from dither.catalog.model import Catalog, Column
 from dither.errors import QueryRefused, Span
 from dither.plan import nodes
+from dither.plan.growth import too_large
 from dither.plan.separable import Relation
 from dither.sql import embedded
 from dither.sql.expressions import Expr, columns_of, conjuncts, substitute
@@ -32,6 +33,8 @@ __all__ = ["LARGEST_DOMAIN", "Domain", "KeyLists"]
 LARGEST_DOMAIN = 10**6
 LARGEST_PRODUCT = 5 * 10**6
 """Most combinations of column values that are looked through to derive a list."""
+MOST_EXPANSIONS = 5_000
+"""Most projected columns that are written out: each could name the one below it several times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,7 @@ class _Derivation:
     leaf_sql: dict[str, str] = field(default_factory=dict)
     leaf_size: dict[str, int] = field(default_factory=dict)
     tables: dict[str, embedded.Columns] = field(default_factory=dict)
+    expanded: int = 0
 
     def part(self, key: nodes.Key) -> _Part | None:
         expr = self.expand(key.expr)
@@ -125,6 +129,9 @@ class _Derivation:
 
     def expand(self, expr: Expr) -> Expr:
         """The expression over stored columns: projected ids replaced by what they hold, up to outer joins."""
+        self.expanded += 1
+        if self.expanded > MOST_EXPANSIONS:
+            raise too_large()
 
         def look_up(identifier: str) -> Expr:
             definition = self.relation.definitions.get(identifier)

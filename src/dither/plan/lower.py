@@ -18,6 +18,7 @@ from dither.errors import QueryRefused
 from dither.plan import finish, grouped, nodes, phases, rows, running, separable
 from dither.plan.choices import Choices
 from dither.plan.fingerprint import measure_digest
+from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
 from dither.plan.recipes import along
 from dither.plan.separable import Ids, PublicFacts, Relation
@@ -32,6 +33,9 @@ __all__ = ["Lowering"]
 
 
 Lowered = Relation | finish.FinishTree
+
+MOST_QUERIES = 250
+"""SELECTs of one question, a table of WITH counted wherever it is named."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Lowering:
     phases: list[nodes.Phase] = field(default_factory=list)
     tables: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    queries: int = 0
 
     def question(self, text: str) -> nodes.Plan:
         """The plan of a question. Raises QueryRefused with a position; reads no protected row."""
@@ -110,6 +115,10 @@ class Lowering:
 
     def query(self, tree: Tree, environment: Environment, outer: Scope | None = None) -> Lowered:
         """Any query: SELECT or set operation, with its CTEs."""
+        # A table of WITH is lowered wherever it is named: each naming the last one twice would never end.
+        self.queries += 1
+        if self.queries > MOST_QUERIES:
+            raise too_large()
         inner = self._with_ctes(tree, environment)
         match tree.type:
             case "SELECT_NODE":

@@ -55,7 +55,8 @@ def _range_of(column: Column, type: Type) -> tuple[Bound | None, Bound | None]:
     if not type.has_range:
         return None, None
     ends: tuple[DomainValue, DomainValue] | None = column.bounds
-    if ends is None and column.values:
+    if column.values:
+        # What is read is one of them or NULL, wherever the bounds are.
         ends = (min(column.values), max(column.values))
     if ends is not None:
         return _in_units(ends[0], type), _in_units(ends[1], type)

@@ -35,8 +35,9 @@ def is_distinct_groups(tree: Tree, relation: Relation) -> bool:
     items = [Tree(item, tree.text) for item in tree.data.get("select_list") or []]
     if not wants or not relation.protected or any(item.kind in ("STAR", "WINDOW", "SUBQUERY") for item in items):
         return False
-    named = [relation.scope.find(list(i.data["column_names"])[-2:]) for i in items if i.kind == "COLUMN_REF"]
-    return not any(c is not None and c.expr.is_column and c.expr.payload in relation.total for c in named)
+    paths = [(list(item.data["column_names"])[-2:], item.span) for item in items if item.kind == "COLUMN_REF"]
+    named = [relation.scope.resolve(path, span).expr for path, span in paths if relation.scope.knows(path)]
+    return not any(expr.is_column and expr.payload in relation.total for expr in named)
 
 
 def as_grouped(tree: Tree) -> Tree:
@@ -77,7 +78,8 @@ def select(lowering: Lowering, tree: Tree, relation: Relation) -> Relation:
 
 
 def _with_aliases(condition: Tree, items: list[Tree], relation: Relation) -> Tree:
-    """The condition with aliases of the SELECT list written out; a column of the table hides an alias of its name."""
+    """The condition with aliases of the SELECT list written out; a column of the table hides an alias of its name.
+    Inside a subquery names are its own tables' first: an alias is not written out there."""
     named = {item.alias.lower(): item.data for item in items if item.alias}
 
     def written_out(data: Any) -> Any:
@@ -85,8 +87,10 @@ def _with_aliases(condition: Tree, items: list[Tree], relation: Relation) -> Tre
             return [written_out(item) for item in data]
         if not isinstance(data, dict):
             return data
+        if data.get("class") == "SUBQUERY":
+            return {**data, "child": written_out(data["child"])}
         path = data.get("column_names") if data.get("class") == "COLUMN_REF" else None
-        if path and len(path) == 1 and path[0].lower() in named and relation.scope.find(path) is None:
+        if path and len(path) == 1 and path[0].lower() in named and not relation.scope.knows(path):
             return {**named[path[0].lower()], "alias": ""}
         return {key: written_out(value) for key, value in data.items()}
 

@@ -45,7 +45,8 @@ def least_offer(session: Session, plan_at: Callable[[Offer], PricedPlan], wish: 
     def does(share: Fraction) -> bool:
         return keeps(at(share), limits)
 
-    floor = Fraction(0) if rho else session.catalog.budget.minimum_price / vectors
+    terms = session.catalog.budget
+    floor = (terms.minimum_rho if rho else terms.minimum_price) / vectors
     if floor and does(floor):
         return at(floor)
     top = _decade(does, floor)

@@ -255,6 +255,12 @@ class Session:
                 code="M-102",
                 hint="Offer more: below this an answer is nothing but noise.",
             )
+        if offer.rho is not None and offer.rho < terms.minimum_rho:
+            raise PolicyRefused(
+                f"A question costs at least rho {float(terms.minimum_rho):g}; the offer is {float(offer.rho):g}.",
+                code="M-102",
+                hint="Offer more: below this an answer is nothing but noise.",
+            )
         return offer
 
     def price_of(self, plan: nodes.Plan, offer: Offer, *, delta: Fraction | None = None) -> PricedPlan:

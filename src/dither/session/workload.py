@@ -203,7 +203,8 @@ class _Planner:
 
     def _least(self, i: int) -> int:
         """The least share that an offer may have."""
-        floor = Fraction(0) if self.is_rho else self.session.catalog.budget.minimum_price
+        terms = self.session.catalog.budget
+        floor = terms.minimum_rho if self.is_rho else terms.minimum_price
         return max(1, math.ceil(floor / (self.vectors[i] * self.step)))
 
     def _meets(self, i: int, least: int) -> int:

@@ -164,7 +164,7 @@ class Binder:
         path = column_path(tree)
         tree.done()
         moments = ("current_date", "current_timestamp", "localtimestamp")
-        if len(path) == 1 and path[0].lower() in moments and self.scope.find(path) is None:
+        if len(path) == 1 and path[0].lower() in moments and not self.scope.knows(path):
             return self._moment(path[0].lower() == "current_date", tree)
         return self.scope.resolve(path, tree.span).expr
 

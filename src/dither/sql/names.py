@@ -47,6 +47,13 @@ class Scope:
             raise LookupError(name)
         return matches[0] if matches else None
 
+    def knows(self, path: list[str]) -> bool:
+        """Does the path name any column of this scope, be it one or several?"""
+        try:
+            return self.find(path) is not None
+        except LookupError:
+            return True
+
     def resolve(self, path: list[str], span: Span | None) -> NamedColumn:
         shown = ".".join(path)
         if len(path) > 2:

@@ -150,7 +150,11 @@ def _read(expr: Expr) -> str:
     raw = _raw(expr, engine_type)
     if column.values is not None:
         members = ", ".join(_domain_value(value, expr.type) for value in column.values)
-        return f"CASE WHEN {raw} IN ({members}) THEN {raw} END" if members else f"CAST(NULL AS {sql_type(expr.type)})"
+        value = raw
+        if expr.type.kind is Kind.INTEGER and engine_type in _BEYOND_BIGINT:
+            # An unsigned value would underflow in a difference.
+            value = f"CAST({raw} AS {'BIGINT' if all(-(2**63) <= v < 2**63 for v in column.values) else 'HUGEINT'})"  # type: ignore[operator]
+        return f"CASE WHEN {raw} IN ({members}) THEN {value} END" if members else f"CAST(NULL AS {sql_type(expr.type)})"
     if not expr.type.has_range:
         return raw
     assert expr.lo is not None and expr.hi is not None
@@ -175,12 +179,17 @@ def _read(expr: Expr) -> str:
 
 
 _BEYOND_BIGINT = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT"})
+_UNSIGNED_END = f"CAST('{2**126}' AS UHUGEINT)"
 
 
 def _raw(expr: Expr, engine_type: str) -> str:
     """The stored value, brought to our type without changing it."""
     name = quote_name(str(expr.args[0].payload))
     match expr.type.kind:
+        case Kind.INTEGER if engine_type == "UHUGEINT":
+            # Its upper half has no signed type to be compared in: the engine would fail on one such value.
+            inside = f"CASE WHEN {name} <= {_UNSIGNED_END} THEN CAST({name} AS HUGEINT)"
+            return f"{inside} WHEN {name} > {_UNSIGNED_END} THEN CAST({_UNSIGNED_END} AS HUGEINT) END"
         case Kind.INTEGER:
             return name if engine_type in ("BIGINT", *_BEYOND_BIGINT) else f"CAST({name} AS BIGINT)"
         case Kind.DOUBLE:
