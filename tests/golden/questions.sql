@@ -1,7 +1,6 @@
 -- Questions by hand, over the tables of tests/support/clinic.py. A line above each says what must happen:
 --   same            answered; without noise, as plain DuckDB answers
 --   refuse CODE     refused with this code
---   later: why      not answered yet, though the grammar has it; marked as an expected failure until it is
 --   fault: why      wrong today; marked as an expected failure until it is refused or the same
 
 -- Counting ---------------------------------------------------------------------------------------------------------

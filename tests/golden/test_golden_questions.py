@@ -21,7 +21,7 @@ def questions() -> Iterator[tuple[str, str]]:
     """(what must happen, the question), in order."""
     expected = ""
     for line in (HERE / "questions.sql").read_text(encoding="utf-8").splitlines():
-        if line.startswith("-- ") and line.split()[1].rstrip(":") in ("same", "refuse", "later", "fault"):
+        if line.startswith("-- ") and line.split()[1].rstrip(":") in ("same", "refuse", "fault"):
             expected = line.removeprefix("-- ")
         elif line and not line.startswith("--"):
             yield expected, line.removesuffix(";")
@@ -32,7 +32,7 @@ def cases(kind: str) -> list[object]:
     for expected, sql in questions():
         word, _, rest = expected.partition(" ")
         if word.rstrip(":") == kind:
-            marks = [pytest.mark.xfail(strict=True, reason=rest)] if kind in ("later", "fault") else []
+            marks = [pytest.mark.xfail(strict=True, reason=rest)] if kind == "fault" else []
             found.append(pytest.param(rest, sql, marks=marks, id=sql))
     return found
 
@@ -59,13 +59,6 @@ def test_an_answered_question_equals_plain_duckdb(
 ) -> None:
     assert rest == ""
     assert_same(exact_answer(world.session, sql).rows(), plain_answer(plain, sql), sql)
-
-
-@pytest.mark.parametrize(("rest", "sql"), cases("later"))
-def test_a_question_for_later_equals_plain_duckdb(
-    world: World, plain: duckdb.DuckDBPyConnection, rest: str, sql: str
-) -> None:
-    assert_same(exact_answer(world.session, sql).rows(), plain_answer(plain, sql), rest)
 
 
 @pytest.mark.parametrize(("rest", "sql"), cases("refuse"))
