@@ -118,6 +118,7 @@ def test_what_was_chosen_is_used_again_for_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as db:
         db.ask(QUESTION, epsilon=4)
         chosen = (dict(db.taus), dict(db.bounds))
+        assert "chosen privately" in str(db.tune("data")) and db.tune("data").charged.epsilon == 0
         again = db.explain("SELECT SUM(x) FROM data", epsilon=1)
         assert "chooses" not in str(again) and again.price.epsilon == 1
     with opened(tmp_path) as db:

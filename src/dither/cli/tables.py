@@ -34,11 +34,13 @@ def explanation_table(explanation: Explanation) -> RenderableType:
     """What would be measured, how far one unit can move it, the noise, the price."""
     unit = explanation.unit_name
     headers = ("measured", "groups", f"one {unit} moves it by", "noise", "±", "")
-    table = grid(headers, [_line(vector) for vector in explanation.vectors], right=(1, 2, 3, 4))
-    lines = [f"At most {rows:,} rows of one {unit} count in {name}." for name, rows in explanation.rows_kept]
+    rows = [_line(vector) for vector in explanation.vectors]
+    # Nothing is known of what is measured while something must be chosen first: the notes say it.
+    tables = [grid(headers, rows, right=(1, 2, 3, 4))] if rows else []
+    lines = [f"At most {kept:,} rows of one {unit} count in {name}." for name, kept in explanation.rows_kept]
     if explanation.solved is not None:
         lines.append(explanation.solved_sentence)
-    return Group(table, *(Text(line, style="dim") for line in lines), _price(explanation), *_notes(explanation))
+    return Group(*tables, *(Text(line, style="dim") for line in lines), _price(explanation), *_notes(explanation))
 
 
 def _line(vector: VectorPlan) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
+from dither.catalog.model import Catalog, Column, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable, column_type
 from dither.engines import emit, levels, relations, sources, stored
 from dither.engines.base import Histogram, MeasuredTable
@@ -256,7 +256,12 @@ class DuckDBEngine:
         raise KeyError(entry.name)
 
     def _emission(self, *, use_stored: bool = True) -> relations.Emission:
-        return relations.Emission(self._table_source, self._stored_kept if use_stored else _nothing_stored, self._salt)
+        return relations.Emission(
+            self._table_source, self._stored_kept if use_stored else _nothing_stored, self._salt, self._declared
+        )
+
+    def _declared(self, table: str, column: str) -> Column | None:
+        return self._catalog.tables[table].column(column)
 
     def _table_source(self, table: str) -> relations.TableSource:
         entry = self._catalog.tables[table]

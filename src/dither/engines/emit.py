@@ -198,6 +198,11 @@ def _stored_steps(vector: Vector, measure: Measure, emission: Emission) -> str |
         return None
     if not is_bounded_double(expr) or not isinstance(below, Scan) or emission.kept(below) is None:
         return None
+    identifier = str(expr.args[0].payload)
+    name = next((column.name for column in below.columns if column.id == identifier), None)
+    # Bounds that were chosen privately are not the catalog's: the stored table knows nothing of them.
+    if name is None or emission.declared(below.table, name) != expr.payload[0]:  # type: ignore[index]
+        return None
     if vector.kind != "rows":
         stored = grid_of(expr, centered=False)
         width = vector.step / stored.step
@@ -206,7 +211,7 @@ def _stored_steps(vector: Vector, measure: Measure, emission: Emission) -> str |
         coarse = tuple(_coarse(end, int(width)) - vector.center for end in (stored.lo, stored.hi))
         if coarse != (vector.lo, vector.hi):
             return None
-    return steps_id(str(expr.args[0].payload))
+    return steps_id(identifier)
 
 
 def _coarse(steps: int, width: int) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+from dither.catalog.model import Column
 from dither.errors import GuaranteeError
 from dither.plan import nodes
 from dither.plan.nodes import Rows
@@ -55,6 +56,8 @@ class Emission:
     kept: Callable[[nodes.Scan], str | None]
     """The stored table of a scan's kept rows (`engines.stored`), where there is one that is true now."""
     salt: Callable[[str], int]
+    declared: Callable[[str, str], Column | None]
+    """(table, column) -> the column as the catalog declares it: stored steps are those of its bounds."""
 
 
 def relation_sql(node: Rows, emission: Emission, needed: frozenset[str]) -> str:

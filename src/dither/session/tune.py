@@ -33,7 +33,7 @@ class Tuned:
     table: str
     max_rows: int
     chosen: bool
-    """True: chosen privately just now; False: declared, or chosen before."""
+    """True: chosen privately, now or before; False: declared."""
     share_kept: float | None
     """Estimated share of all rows that are kept; None where nothing was spent to know it."""
     charged: Price
@@ -62,7 +62,7 @@ def tune(session: Session, table: str, *, epsilon: Number | None, for_epsilon: N
         return Tuned(entry.name, 1, False, None, Price(), every_row=True)
     if key in session.taus and epsilon is None:
         session.engine.store_kept(key, session.taus[key])
-        return Tuned(entry.name, session.taus[key], False, None, Price())
+        return Tuned(entry.name, session.taus[key], entry.max_rows_per_unit is None, None, Price())
     if epsilon is None:
         raise CatalogError(
             f"`{entry.name}` declares no max_rows_per_unit, and choosing it costs budget.",
