@@ -152,6 +152,16 @@ def test_where_no_rows_are_seen_the_question_is_refused_and_the_look_is_paid() -
         assert db.ledger.spent().epsilon == Fraction(225, 100_000) + Fraction(775, 400_000)
 
 
+def test_a_choice_draws_from_entropy_with_new_bytes_mixed_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    session_of = Session.fresh_entropy
+    monkeypatch.setattr(Session, "fresh_entropy", lambda self: asked.append(1) or session_of(self))
+    with opened() as db:
+        db.ask("SELECT SUM(x) FROM data", epsilon=4)
+    # Rows per unit, bounds, and the question itself.
+    assert len(asked) == 3
+
+
 def test_without_room_for_all_of_it_nothing_is_chosen() -> None:
     with opened(budget=1) as db:
         with pytest.raises(BudgetExceeded):

@@ -4,11 +4,12 @@ Flow: an engine hands in a measure and how to read each table; out comes one SEL
 the saturated 64-bit vectors.
 
 Truncation keeps, per scan and unit, the tau rows that come first in a hash of the whole row, ties broken by the bytes.
-How that is done follows the shape of the plan, never the data (docs/proofs/plan/truncation.md):
+How that is done follows the shape of the plan and what `dither tune` stored, never the data
+(docs/proofs/plan/truncation.md):
     none      nothing to cut: the row is the unit, or the engine enforces at most one row
     subtract  all rows minus the excess rows                     (one scan, rows map one to one, linear vectors)
     swap      all rows - rows of heavy units + their kept rows   (one scan, no row multiplied, linear vectors)
-    kept      light units' rows and heavy units' kept rows       (everything else)
+    kept      light units' rows and heavy units' kept rows       (everything else; and whatever is stored)
 """
 
 from __future__ import annotations

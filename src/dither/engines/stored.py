@@ -30,6 +30,8 @@ from dither.sql.printing import quote_name
 __all__ = ["attach_kept", "kept_name", "kept_query", "kept_stamp", "table_scan", "write_kept"]
 
 _INT32 = 2**31
+_FORMAT = 1
+"""Of what is stored: to be raised when the grid of sums or the order of kept rows changes, or old tables would serve."""
 
 
 def kept_name(table: str) -> str:
@@ -40,7 +42,16 @@ def kept_name(table: str) -> str:
 def kept_stamp(scan: nodes.Scan, table: Table, salt: int, source_version: str, promise: str) -> str:
     """A digest of all that the stored rows depend on."""
     columns = [(column.name, column.type, column.bounds) for column in table.columns.values()]
-    facts = (source_version, scan.table, [c.name for c in scan.columns], scan.tau, scan.truncated, salt, columns)
+    facts = (
+        _FORMAT,
+        source_version,
+        scan.table,
+        [c.name for c in scan.columns],
+        scan.tau,
+        scan.truncated,
+        salt,
+        columns,
+    )
     return hashlib.sha256(f"{facts!r}{promise}".encode()).hexdigest()
 
 

@@ -156,7 +156,7 @@ def _choose_bounds(session: Session, foreseen: Foreseen, place: tuple[str, str],
             max_rows=tau,
             groups=foreseen.groups,
             neighbours=session.catalog.neighbours,
-            entropy=session.entropy,
+            entropy=session.fresh_entropy(),
         ),
     )
     if chosen.lo == chosen.hi:

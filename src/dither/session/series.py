@@ -26,7 +26,6 @@ from dither.exact import Number, exact
 from dither.ledger.chain import Json
 from dither.ledger.series import EpochRequest, SeriesBook, StoredSeries
 from dither.mechanisms.running import RunningStream
-from dither.noise import Entropy, system_entropy
 from dither.plan.choices import Choices
 from dither.plan.explain import describe_expression
 from dither.plan.lower import Lowering
@@ -145,7 +144,7 @@ def _drafted(
         max_rows_per_unit=asked.measure.tau,
         largest_step=max(1, asked.vector.largest),
         signed=asked.vector.lo < 0,
-        entropy=_entropy(session),
+        entropy=session.fresh_entropy(),
     )
     return asked, stream, offer
 
@@ -254,7 +253,7 @@ class Series:
         if stored is None or stored.entry != self._opened.entry:
             raise LedgerCorrupt("A series that was open is no longer in the ledger.", hint="Open the ledger again.")
         try:
-            stream = RunningStream.from_state(json.loads(stored.state), entropy=_entropy(self._session))
+            stream = RunningStream.from_state(json.loads(stored.state), entropy=self._session.fresh_entropy())
         except (InvalidParameter, ValueError):
             raise LedgerCorrupt(
                 "The state of a series cannot be read.", hint="Is it of a newer Dither? Else: `dither budget verify`."
@@ -373,14 +372,6 @@ def _check_days(question: SeriesQuestion, first: dt.date, days: object) -> None:
 
 def _packed(stream: RunningStream) -> bytes:
     return json.dumps(stream.to_state()).encode()
-
-
-def _entropy(session: Session) -> Entropy:
-    if session.entropy is not None:
-        return session.entropy
-    system = system_entropy()
-    system.refresh()
-    return system
 
 
 def _date(value: object, name: str) -> dt.date:

@@ -184,8 +184,8 @@ class Session:
         return BudgetView.of(self.ledger, self.own_level)
 
     def tune(self, table: str, *, epsilon: Number | None = None, for_epsilon: Number = 1, groups: int = 1) -> Tuned:
-        """Fix how many rows one unit keeps in `table`, privately unless the catalog declares it, and store the rows of
-        heavier units so that questions run faster. epsilon: what the choice may cost; see `dither.session.tune`."""
+        """Fix how many rows one unit keeps in `table`, privately unless the catalog declares it, and store the rows that
+        count so that questions run faster. epsilon: what the choice may cost; see `dither.session.tune`."""
         from dither.session.tune import tune
 
         return tune(self, table, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
@@ -350,11 +350,7 @@ class Session:
 
     def _add_noise(self, priced: PricedPlan, wanted: Sequence[Need], measured: Secret[list[MeasuredTable]]) -> Fresh:
         """Every wanted vector over all its groups, with noise of its law; private groups cut at their threshold."""
-        entropy = self.entropy
-        if entropy is None:
-            system = system_entropy()
-            system.refresh()
-            entropy = system
+        entropy = self.fresh_entropy()
         identities = {(need.measure, need.position): need.identity for need in wanted}
         fresh = {}
         tables = open_secret(measured)
@@ -391,6 +387,14 @@ class Session:
             zeros = tuple(np.zeros(size, dtype=np.int64) for _ in measure.vectors)
             tables.append(_table(measure, priced.plan, keys, zeros, tuple(v.law for v in measure.vectors)))
         return _with_aliases(tables, priced.plan)
+
+    def fresh_entropy(self) -> Entropy:
+        """For one question's draws: the system's with new bytes mixed in, lest a cloned machine repeat them."""
+        if self.entropy is not None:
+            return self.entropy
+        system = system_entropy()
+        system.refresh()
+        return system
 
     @property
     def own_level(self) -> str | None:

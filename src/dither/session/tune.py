@@ -86,7 +86,7 @@ def choose_rows(session: Session, key: str, *, epsilon: Number, for_epsilon: Num
             epsilon_query=for_epsilon,
             groups=groups,
             neighbours=session.catalog.neighbours,
-            entropy=session.entropy,
+            entropy=session.fresh_entropy(),
         )
 
     return paid_choice(

@@ -370,7 +370,7 @@ def test_a_stream_without_a_meaning_is_refused(wrong):
 def test_noise_beyond_the_samplers_end_is_the_gaussians_own(monkeypatch, end):
     """A sampler that ends at 1 or 3 stands for the real one; variance 6; 6,000 draws. chi-square at a false-alarm rate
     of 1e-9; catches a tail that goes on geometrically, which is what the Laplace law does."""
-    stats = pytest.importorskip("scipy.stats")
+    from scipy import stats
 
     class Ending(DiscreteGaussian):
         def sample(self, size=None, *, entropy=None):

@@ -126,7 +126,7 @@ def sensitivity(
     replaced = catalog.neighbours == "replace"
     prefix = "replaced units: " if replaced else "stored rows: " if stored else ""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        path = Path(folder) / "excess.duckdb" if stored else None
+        path = Path(folder) / "kept.duckdb" if stored else None
         world = stack.enter_context(World(catalog, ddl=ddl, entropy=entropy, stored=path))
         world.load(public)
         first = next(iter(pairs(catalog, seed=seed, rounds=0, public=public)))
