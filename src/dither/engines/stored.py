@@ -31,7 +31,7 @@ __all__ = ["attach_kept", "kept_name", "kept_query", "kept_stamp", "table_scan",
 
 _INT32 = 2**31
 _FORMAT = 1
-"""Of what is stored: to be raised when the grid of sums or the order of kept rows changes, or old tables would serve."""
+"""Of what is stored: to be raised when the grid of sums or the order of kept rows changes, lest old tables serve."""
 
 
 def kept_name(table: str) -> str:
@@ -41,17 +41,9 @@ def kept_name(table: str) -> str:
 
 def kept_stamp(scan: nodes.Scan, table: Table, salt: int, source_version: str, promise: str) -> str:
     """A digest of all that the stored rows depend on."""
-    columns = [(column.name, column.type, column.bounds) for column in table.columns.values()]
-    facts = (
-        _FORMAT,
-        source_version,
-        scan.table,
-        [c.name for c in scan.columns],
-        scan.tau,
-        scan.truncated,
-        salt,
-        columns,
-    )
+    declared = [(column.name, column.type, column.bounds, column.values) for column in table.columns.values()]
+    cut = (scan.table, [column.name for column in scan.columns], scan.tau, scan.truncated, salt)
+    facts = (_FORMAT, source_version, cut, declared)
     return hashlib.sha256(f"{facts!r}{promise}".encode()).hexdigest()
 
 

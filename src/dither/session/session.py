@@ -184,8 +184,8 @@ class Session:
         return BudgetView.of(self.ledger, self.own_level)
 
     def tune(self, table: str, *, epsilon: Number | None = None, for_epsilon: Number = 1, groups: int = 1) -> Tuned:
-        """Fix how many rows one unit keeps in `table`, privately unless the catalog declares it, and store the rows that
-        count so that questions run faster. epsilon: what the choice may cost; see `dither.session.tune`."""
+        """Fix how many rows one unit keeps in `table`, privately unless the catalog declares it, and store the rows
+        that count so that questions run faster. epsilon: what the choice may cost; see `dither.session.tune`."""
         from dither.session.tune import tune
 
         return tune(self, table, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
