@@ -70,9 +70,10 @@ or NULL on every row and never raises, because an error on a row would tell of t
 NULL: division by zero, overflow of a double, logarithms and roots outside their domain, casts that do not fit. Nothing
 is converted silently: text beside a number is a refusal.
 
-The values are DuckDB's wherever DuckDB gives one, with three rules of ours: a double is finite or NULL; dates and
+The values are DuckDB's wherever DuckDB gives one, with four rules of ours: a double is finite or NULL; dates and
 timestamps made from numbers or texts lie in the years 1 to 9999 or are NULL; an integer has at most 126 bits or is NULL
-or a refusal. A test compares each function with DuckDB on edge values.
+or a refusal; what was rounded to REAL is computed on in double precision. A test compares each
+function with DuckDB on edge values.
 
 A text literal beside a date is read as a date, beside a timestamp as a timestamp, when it is written `'2024-01-31'` or
 `'2024-01-31 12:00:00'`; anything else is refused with its place. The constants of patterns, formats and regular

@@ -167,7 +167,7 @@ QUESTIONS = (
     "SELECT COUNT(*) FROM t WHERE ROUND(big, -18) > 5 OR TRUNC(huge, -3) > 5 OR ROUND(p, -3) > 5 OR EVEN(x) > 5",
     "SELECT COUNT(*) FROM t WHERE LOG(x, y) > 1 OR LOG(y) > 1 OR CBRT(x) > 1 OR DEGREES(x) > 1",
     "SELECT COUNT(*) FROM t WHERE TRY_CAST(name AS DECIMAL(5, 2)) > 1 OR CAST(name AS BOOLEAN) "
-    "OR CAST(name AS UBIGINT) > 1",
+    "OR CAST(name AS HUGEINT) > 1",
     "SELECT COUNT(*) FROM t WHERE CAST(name AS TIMESTAMP) > ts OR CAST(x AS BOOLEAN) OR CAST(name AS FLOAT) > 1",
     "SELECT SUM(CAST(name AS INTEGER)) FROM t",
     "SELECT COUNT(*) FROM t WHERE CHR(k + 55290) = 'x' OR ASCII(name) = 3 OR SPLIT_PART(name, 'x', 3) = 'a'",

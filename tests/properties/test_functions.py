@@ -16,7 +16,7 @@ import pytest
 from dither.errors import QueryRefused
 from dither.sql.functions import BUILDERS, FUNCTIONS
 from dither.sql.types import Kind
-from support.edges import KEPT_MOMENT, KEPT_NUMBER, EdgeTable
+from support.edges import KEPT_MOMENT, KEPT_NUMBER, KEPT_REAL, EdgeTable
 from support.function_cases import CASES, FORMS, FUNCTION_CASES, HOLES
 
 PLACES = {
@@ -57,8 +57,14 @@ class Hole:
     def __format__(self, spec: str) -> str:
         if self.depth > 0 and self.chance.random() < 0.6:
             use = self.chance.choice(self.pools[self.place])
-            kept = KEPT_NUMBER if self.place == "number" else KEPT_MOMENT if MADE.search(use) else "("
-            return f"{kept}{filled(use, self.chance, self.pools, self.depth - 1)})"
+            inner = filled(use, self.chance, self.pools, self.depth - 1)
+            if self.place == "number":
+                return (
+                    f"{KEPT_NUMBER}{KEPT_REAL}{inner}))"
+                    if use.endswith(("::real", "AS FLOAT)"))
+                    else f"{KEPT_NUMBER}{inner})"
+                )
+            return f"{KEPT_MOMENT if MADE.search(use) else '('}{inner})"
         return self.chance.choice(HOLES[self.place])
 
 

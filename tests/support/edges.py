@@ -11,6 +11,7 @@ import math
 import random
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import duckdb
@@ -24,13 +25,16 @@ from dither.sql.parse import parse
 from dither.sql.printing import print_expr
 from dither.sql.types import DATE_RANGE, TIMESTAMP_RANGE, Kind
 
-__all__ = ["KEPT_MOMENT", "KEPT_NUMBER", "EdgeTable"]
+__all__ = ["KEPT_MOMENT", "KEPT_NUMBER", "KEPT_REAL", "EdgeTable"]
 
 # Macros around a part of an expression, for plain DuckDB alone: our rules for what is no value. We see the part bare.
 KEPT_NUMBER = "kept_number("
 KEPT_MOMENT = "kept_moment("
+KEPT_REAL = "kept_real("
+"""A 4-byte float goes on as a double with us; plain DuckDB would go on in single precision."""
 MACROS = (
     "CREATE MACRO kept_number(v) AS if(CAST(v AS VARCHAR) IN ('nan', '-nan', 'inf', '-inf'), NULL, v)",
+    "CREATE MACRO kept_real(v) AS CAST(v AS DOUBLE)",
     "CREATE MACRO kept_moment(v) AS "
     "if(v BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999', v, NULL)",
 )
@@ -118,7 +122,9 @@ class EdgeTable:
     def check(self, text: str) -> str | None:
         """What is wrong with an accepted expression: it raises, leaves its range, or is not plain DuckDB's value.
         Raises QueryRefused where the expression is refused."""
-        expr = self.bind(text.replace(KEPT_NUMBER, "(").replace(KEPT_MOMENT, "("))
+        expr = self.bind(
+            reduce(lambda bare, kept: bare.replace(kept, "("), (KEPT_NUMBER, KEPT_MOMENT, KEPT_REAL), text)
+        )
         printed = print_expr(expr)
         try:
             ours = self._values(printed, "stored")

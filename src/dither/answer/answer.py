@@ -55,14 +55,10 @@ class Answer:
     def __len__(self) -> int:
         return len(self.finished.columns[0]) if self.finished.columns else 0
 
-    def rows(self) -> list[tuple[Any, ...]]:
-        """The table as plain Python values; NULL is None."""
-        return list(
-            zip(
-                *(_plain(column, sql) for column, sql in zip(self.finished.columns, self.finished.types, strict=True)),
-                strict=True,
-            )
-        )
+    def rows(self, first: int | None = None) -> list[tuple[Any, ...]]:
+        """The table, or its first rows, as plain Python values; NULL is None."""
+        columns = zip(self.finished.columns, self.finished.types, strict=True)
+        return list(zip(*(_plain(column[:first], sql) for column, sql in columns), strict=True))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.rows())

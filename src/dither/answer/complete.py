@@ -65,9 +65,16 @@ def _codes(listed: Columns, found: Columns, size: int) -> tuple[npt.NDArray[np.i
 
 
 def _column_codes(listed: Any, found: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    if listed.dtype == found.dtype and listed.dtype.kind in "iuM":
+        # Whole numbers and dates: NumPy compares them itself, as they are.
+        values = np.concatenate([np.ma.getdata(listed), np.ma.getdata(found)])
+        nulls = np.concatenate([np.ma.getmaskarray(listed), np.ma.getmaskarray(found)])
+        different, inverse = np.unique(values, return_inverse=True)
+        codes = np.where(nulls, len(different), inverse)
+        return codes[: len(listed)], codes[len(listed) :], len(different) + 1
     index: dict[Any, int] = {}
-    codes = []
-    for column in (listed, found):
-        values = column.tolist()
-        codes.append(np.fromiter((index.setdefault(v, len(index)) for v in values), dtype=np.int64, count=len(values)))
-    return codes[0], codes[1], max(len(index), 1)
+    left, right = (
+        np.fromiter((index.setdefault(v, len(index)) for v in column.tolist()), dtype=np.int64, count=len(column))
+        for column in (listed, found)
+    )
+    return left, right, max(len(index), 1)

@@ -6,7 +6,8 @@ with the real ones; and by an `Answer` for the spread of derived columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,12 @@ from dither.sql import embedded
 from dither.sql.embedded import Columns
 from dither.sql.printing import quote_name
 
-__all__ = ["Finished", "finish", "finish_with_intervals", "rehearse", "rows_of", "spread"]
+MOST_ROWS = 2**22
+"""Rows of an answer: more is no table for a person, and one analyst must not fill the memory that all share."""
+MOST_REPLICATED = 2**23
+"""Rows of all replicates of the noisy tables together."""
+
+__all__ = ["Finished", "finish", "finish_with_intervals", "may_be_large", "rehearse", "rows_of", "spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,7 @@ class Finished:
 
 def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
     """The plan's answer. Raises QueryRefused when the SQL fails on these values; paid vectors stay paid."""
+    _check_rows(plan, tables)
     try:
         columns, types = _run(plan.finish_sql, tables)
     except duckdb.Error:
@@ -58,6 +65,7 @@ def rows_of(finished: Finished) -> list[tuple[Any, ...]]:
 def rehearse(plan: Plan, tables: Sequence[NoisyTable]) -> None:
     """Run the finish on stand-in numbers, so that names, types and functions are checked before anything is charged."""
     try:
+        _check_rows(plan, tables)
         _run(plan.finish_sql, tables)
     except duckdb.Error as error:
         # The stand-in tables hold only public groups and zeros, so what DuckDB says of them may be shown.
@@ -65,6 +73,25 @@ def rehearse(plan: Plan, tables: Sequence[NoisyTable]) -> None:
         raise QueryRefused(f"The SQL over the aggregates does not work: {said}", code="F-171").located(
             plan.text
         ) from None
+
+
+def may_be_large(plan: Plan, sizes: Mapping[str, int]) -> bool:
+    """Could a finish over tables of these sizes have more than MOST_ROWS rows? Only joins multiply."""
+    most: int = math.prod(max(1, size) ** plan.finish_sql.count(name) for name, size in sizes.items())
+    return most > MOST_ROWS
+
+
+def _check_rows(plan: Plan, tables: Sequence[NoisyTable]) -> None:
+    """Refuse an answer of too many rows before it is made."""
+    if not may_be_large(plan, {table.name: table.size for table in tables}):
+        return
+    found, _ = _run(f"SELECT COUNT(*) AS n FROM ({plan.finish_sql}) AS finish", tables)
+    if found["n"][0] > MOST_ROWS:
+        raise QueryRefused(
+            f"The answer would have {found['n'][0]:,} rows; at most {MOST_ROWS:,} are given.",
+            code="F-174",
+            hint="Join on a key, or aggregate.",
+        )
 
 
 def _run(
@@ -98,7 +125,11 @@ def spread(
     plan: Plan, tables: Sequence[NoisyTable], keys: Sequence[int], wanted: Sequence[int], finished: Finished
 ) -> Columns:
     """Percentile intervals of derived columns, from replicates of the whole finish; rows are matched by their groups.
-    keys: positions of the group columns.  wanted: positions of numeric columns.  Gives low_<p>, high_<p>."""
+    keys: positions of the group columns.  wanted: positions of numeric columns.  Gives low_<p>, high_<p>; NaN where
+    the replicates would be too many rows."""
+    unknown = np.full(len(finished.columns[0]), np.nan)
+    if not len(unknown) or REPLICATES * max(len(unknown), *(table.size for table in tables)) > MOST_REPLICATED:
+        return {f"{end}_{position}": unknown for position in wanted for end in ("low", "high")}
     generator = np.random.default_rng(
         [int(v) & 0xFFFFFFFF for t in tables for values in t.values for v in values[:8]] or [0]
     )

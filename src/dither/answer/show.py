@@ -7,12 +7,12 @@ Every text that comes from the data or the question is escaped for where it goes
 from __future__ import annotations
 
 import io
-import math
 import shutil
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -102,7 +102,7 @@ def cells_of(answer: Answer) -> list[list[Cell]]:
         if ends is None or _has_no_interval(answer, position):
             result.append([plain(value) for value in values])
         else:
-            lows, highs = (end.tolist() for end in ends)
+            lows, highs = (end[:MOST_ROWS].tolist() for end in ends)
             result.append([measured(v, lo, hi) for v, lo, hi in zip(values, lows, highs, strict=False)])
     for (position, row), sign in answer.hidden.items():
         if row < len(result[position]):
@@ -114,7 +114,7 @@ _LEVEL = "± covers the true value in 95 % of cases."
 
 
 def _columns(answer: Answer) -> list[list[Any]]:
-    rows = answer.rows()[:MOST_ROWS]
+    rows = answer.rows(MOST_ROWS)
     return [[row[position] for row in rows] for position in range(len(answer.columns))]
 
 
@@ -123,8 +123,9 @@ def _has_no_interval(answer: Answer, position: int) -> bool:
     ends = answer.intervals.get(position)
     if ends is None:
         return _numeric(answer)[position]
-    shown = [row for row in range(len(answer)) if (position, row) not in answer.hidden]
-    return bool(shown) and all(math.isnan(end) for end in [*ends[0][shown].tolist(), *ends[1][shown].tolist()])
+    shown = np.ones(len(answer), dtype=bool)
+    shown[[row for column, row in answer.hidden if column == position]] = False
+    return bool(shown.any()) and bool(np.isnan(np.stack(ends)[:, shown]).all())
 
 
 def _numeric(answer: Answer) -> list[bool]:
@@ -137,7 +138,7 @@ def _numeric(answer: Answer) -> list[bool]:
 def _has_null(answer: Answer) -> bool:
     return any(
         value is None and (position, row) not in answer.hidden
-        for row, values in enumerate(answer.rows()[:MOST_ROWS])
+        for row, values in enumerate(answer.rows(MOST_ROWS))
         for position, value in enumerate(values)
     )
 

@@ -30,7 +30,8 @@ from dither.sql.types import Kind, Type
 
 __all__ = ["LARGEST_DOMAIN", "Domain", "KeyLists"]
 
-LARGEST_DOMAIN = 10**6
+LARGEST_DOMAIN = 2**20 + 1
+"""Groups of one list: as many days as a running total may have, and the group of NULL."""
 LARGEST_PRODUCT = 5 * 10**6
 """Most combinations of column values that are looked through to derive a list."""
 MOST_EXPANSIONS = 5_000

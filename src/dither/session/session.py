@@ -18,7 +18,7 @@ import numpy as np
 
 from dither.accounting import Price
 from dither.answer.answer import Answer
-from dither.answer.finishing import finish, rehearse, rows_of
+from dither.answer.finishing import finish, may_be_large, rehearse, rows_of
 from dither.answer.noisy import NoisyTable
 from dither.answer.release import release
 from dither.catalog.model import Catalog
@@ -275,8 +275,11 @@ class Session:
     def rehearse(self, priced: PricedPlan) -> None:
         """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
         for _, part in parts_of(priced):
-            if not part.plan.plain:
-                rehearse(part.plan, self._stand_ins(part))
+            listed = {m.measure.name: m.measure.domain.size for m in part.measures if m.measure.domain is not None}
+            aliases = {alias: listed[name] for alias, name in part.plan.aliases if name in listed}
+            large = may_be_large(part.plan, listed | aliases)
+            if large or not part.plan.plain:
+                rehearse(part.plan, self._stand_ins(part, None if large else 50))
             measures = [measure.measure for measure in part.measures]
             self.engine.prepare([blank(measure) for measure in measures] if priced.phases else measures)
 
@@ -373,16 +376,17 @@ class Session:
             tables.append(_table(measure, priced.plan, keys, tuple(values for _, values in opened), laws))
         return _with_aliases(tables, priced.plan)
 
-    def _stand_ins(self, priced: PricedPlan) -> list[NoisyTable]:
-        """Noisy tables of zeros over the public groups, for rehearsing the finish before anything is charged."""
+    def _stand_ins(self, priced: PricedPlan, first: int | None) -> list[NoisyTable]:
+        """Noisy tables of zeros over the first, or all, public groups, to rehearse the finish before anything is
+        charged."""
         tables = []
         for measure in priced.measures:
             domain = measure.measure.domain
-            size = 0 if domain is None else min(domain.size, 50)
+            size = 0 if domain is None else len(range(domain.size)[:first])
             keys = (
                 {key.id: empty_array(key.expr.type) for key in measure.measure.keys}
                 if domain is None
-                else {n: c[:50] for n, c in domain.columns.items()}
+                else {n: c[:first] for n, c in domain.columns.items()}
             )
             zeros = tuple(np.zeros(size, dtype=np.int64) for _ in measure.vectors)
             tables.append(_table(measure, priced.plan, keys, zeros, tuple(v.law for v in measure.vectors)))

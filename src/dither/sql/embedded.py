@@ -112,12 +112,15 @@ def run(
     data = result.fetchnumpy() if len(set(names)) == len(names) else _by_position(cursor, sql, names)
     for position, (name, sql_type) in enumerate(zip(list(data), sql_types, strict=True)):
         if sql_type == "HUGEINT":
-            data[name] = _whole(cursor, sql, position)
+            data[name] = _whole(data[name], cursor, sql, position)
     return dict(data), sql_types
 
 
-def _whole(cursor: duckdb.DuckDBPyConnection, sql: str, position: int) -> npt.NDArray[Any]:
-    """A HUGEINT column as Python integers: NumPy would make doubles of them."""
+def _whole(doubles: npt.NDArray[Any], cursor: duckdb.DuckDBPyConnection, sql: str, position: int) -> npt.NDArray[Any]:
+    """A HUGEINT column, of which NumPy made doubles, as the integers it holds: read again where one is too large for
+    a double to be exact."""
+    if np.all(np.abs(np.ma.filled(doubles, 0)) < 2.0**53):
+        return doubles.astype(np.int64)
     values = [row[position] for row in cursor.execute(sql).fetchall()]
     array = np.empty(len(values), dtype=object)
     array[:] = values

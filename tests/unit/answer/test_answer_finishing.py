@@ -1,0 +1,61 @@
+"""The finish over large and empty tables: what is refused, and what has no interval."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pytest
+
+from dither.errors import QueryRefused
+from dither.noise import insecure_seeded
+from support.worlds import World, catalog_text
+
+FIRST = dt.date(100, 1, 1)
+RUNNING = "SELECT d, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY d) AS total FROM t GROUP BY d ORDER BY d"
+
+
+def world(days: int, *, bounded: bool = True) -> World:
+    last = FIRST + dt.timedelta(days=days - 1)
+    bounds = f", bounds = [{FIRST.isoformat()}, {last.isoformat()}]" if bounded else ""
+    tables = f'[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\ncolumns = {{ d = {{ type = "date"{bounds} }} }}'
+    return World(catalog_text(tables, delta="1e-6"), {"t": "uid BIGINT, d DATE NOT NULL"}, entropy=insecure_seeded(5))
+
+
+def test_an_answer_without_rows_is_shown_too() -> None:
+    thin = world(10, bounded=False)
+    answer = thin.session.ask("SELECT d, COUNT(*) AS n, 2 * COUNT(*) AS twice FROM t GROUP BY d", epsilon=1)
+    assert len(answer) == 0 and "No rows" in str(answer)
+    assert "twice" in answer._repr_html_()
+
+
+def test_running_totals_over_a_million_days() -> None:
+    many = world(10**6)
+    many.fill("t", f"SELECT range, DATE '{FIRST.isoformat()}' + (range * 7919 % 1000000)::INTEGER FROM range(100000)")
+    answer = many.session.ask(RUNNING, epsilon=100)
+    steps, totals = (np.asarray(answer.finished.columns[position], dtype=np.int64) for position in (1, 2))
+    # A date outside the bounds counts as none: that group is listed too.
+    assert len(answer) == 10**6 + 1
+    assert np.array_equal(np.cumsum(steps), totals)
+    # The largest standard deviation of a total is below 1 at epsilon 100; off by 20 has no chance.
+    assert abs(int(totals[-1]) - 100_000) < 20
+    assert str(answer).count("\n") < 130 and "more rows" in str(answer)
+
+
+def test_a_join_of_noisy_tables_cannot_fill_the_memory() -> None:
+    some = world(3000)
+    groups = "(SELECT d, COUNT(*) AS n FROM t GROUP BY d)"
+    with pytest.raises(QueryRefused) as refused:
+        some.session.ask(f"SELECT a.n, b.n FROM {groups} AS a CROSS JOIN {groups} AS b", epsilon=1)
+    assert refused.value.code == "F-174"
+    assert not some.ledger.entries()
+    joined = some.session.ask(f"SELECT a.d, a.n, b.n FROM {groups} AS a JOIN {groups} AS b ON a.d = b.d", epsilon=1)
+    assert len(joined) == 3000  # NULL joins nothing
+
+
+def test_derived_columns_of_very_many_groups_have_no_interval() -> None:
+    many = world(30_000)
+    answer = many.session.ask("SELECT d, 2 * COUNT(*) AS twice FROM t GROUP BY d ORDER BY d", epsilon=1)
+    low, high = answer.intervals[1]
+    assert np.isnan(low).all() and np.isnan(high).all() and len(low) == 30_001
+    assert "No interval is known for twice" in str(answer)
