@@ -47,6 +47,8 @@ def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
     _check_rows(plan, tables)
     try:
         columns, types = _run(plan.finish_sql, tables)
+    except duckdb.InterruptException:
+        raise _too_slow() from None
     except duckdb.Error:
         raise QueryRefused(
             "The expressions over the noisy numbers failed on their values (a cast, an overflow).",
@@ -67,12 +69,22 @@ def rehearse(plan: Plan, tables: Sequence[NoisyTable]) -> None:
     try:
         _check_rows(plan, tables)
         _run(plan.finish_sql, tables)
+    except duckdb.InterruptException:
+        raise _too_slow().located(plan.text) from None
     except duckdb.Error as error:
         # The stand-in tables hold only public groups and zeros, so what DuckDB says of them may be shown.
         said = str(error).splitlines()[0][:200].removeprefix("Binder Error: ").removeprefix("Conversion Error: ")
         raise QueryRefused(f"The SQL over the aggregates does not work: {said}", code="F-171").located(
             plan.text
         ) from None
+
+
+def _too_slow() -> QueryRefused:
+    return QueryRefused(
+        f"The SQL over the aggregates takes longer than {embedded.LONGEST_S} s.",
+        code="F-175",
+        hint="Join on a key; aggregate before joining.",
+    )
 
 
 def may_be_large(plan: Plan, sizes: Mapping[str, int]) -> bool:

@@ -112,7 +112,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        return _unexpected(error)
+        return _stopped() if _is_interrupt(error) else _unexpected(error)
+
+
+def _is_interrupt(error: Exception) -> bool:
+    """DuckDB makes this of a Ctrl-C that comes while it works."""
+    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
 
 def _stopped() -> int:

@@ -35,14 +35,15 @@ MOST_PREPARED = 8
 
 FAILED = "The database could not answer. What it said is for the owner only; the charge stands."
 
+# GLOBAL: without it most settings are those of one connection, and its cursors do not have them.
 SETTINGS = (
-    "SET TimeZone='UTC'",
-    "SET autoinstall_known_extensions=false",
-    "SET autoload_known_extensions=false",
-    "SET python_enable_replacements=false",
+    "SET GLOBAL TimeZone='UTC'",
+    "SET GLOBAL autoinstall_known_extensions=false",
+    "SET GLOBAL autoload_known_extensions=false",
+    "SET GLOBAL python_enable_replacements=false",
     # It turns `row_number() <= k` into an arg_min that is three times slower and takes 2.6 times the memory.
-    "SET disabled_optimizers='top_n_window_elimination'",
-    "SET preserve_insertion_order=false",
+    "SET GLOBAL disabled_optimizers='top_n_window_elimination'",
+    "SET GLOBAL preserve_insertion_order=false",
     # Histograms of a million cells count in a plain array, where the cells' range is known: four times as fast.
     "SET GLOBAL perfect_ht_threshold=21",
 )

@@ -17,24 +17,27 @@ import numpy.typing as npt
 
 from dither.errors import QueryRefused
 
-__all__ = ["Columns", "MAX_DEPTH", "evaluate", "parse_json", "print_tree", "run", "tokens_of"]
+__all__ = ["Columns", "LONGEST_S", "MAX_DEPTH", "evaluate", "parse_json", "print_tree", "run", "tokens_of"]
 
 Columns = dict[str, npt.NDArray[Any]]
 """Column name -> values; masked arrays where there are NULLs; object arrays for text."""
 
 MAX_DEPTH = 100
+LONGEST_S = 60
+"""Seconds that one statement may take."""
 
+# GLOBAL: without it most settings are those of one connection, and its cursors do not have them.
 SETTINGS = (
-    f"SET max_expression_depth={MAX_DEPTH}",
-    "SET TimeZone='UTC'",
-    "SET threads=1",
-    "SET autoinstall_known_extensions=false",
-    "SET autoload_known_extensions=false",
-    "SET python_enable_replacements=false",
-    "SET memory_limit='2GB'",
-    "SET max_execution_time=60000",
-    "SET enable_external_access=false",
-    "SET lock_configuration=true",
+    f"SET GLOBAL max_expression_depth={MAX_DEPTH}",
+    "SET GLOBAL TimeZone='UTC'",
+    "SET GLOBAL threads=1",
+    "SET GLOBAL autoinstall_known_extensions=false",
+    "SET GLOBAL autoload_known_extensions=false",
+    "SET GLOBAL python_enable_replacements=false",
+    "SET GLOBAL memory_limit='2GB'",
+    f"SET GLOBAL max_execution_time={LONGEST_S * 1000}",
+    "SET GLOBAL enable_external_access=false",
+    "SET GLOBAL lock_configuration=true",
 )
 
 _lock = threading.Lock()

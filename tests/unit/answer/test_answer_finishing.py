@@ -9,6 +9,7 @@ import pytest
 
 from dither.errors import QueryRefused
 from dither.noise import insecure_seeded
+from dither.sql import embedded
 from support.worlds import World, catalog_text
 
 FIRST = dt.date(100, 1, 1)
@@ -59,3 +60,16 @@ def test_derived_columns_of_very_many_groups_have_no_interval() -> None:
     low, high = answer.intervals[1]
     assert np.isnan(low).all() and np.isnan(high).all() and len(low) == 30_001
     assert "No interval is known for twice" in str(answer)
+
+
+def test_a_finish_that_takes_too_long_is_refused_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = tuple("SET GLOBAL max_execution_time=200" if "execution_time" in line else line for line in embedded.SETTINGS)
+    monkeypatch.setattr(embedded, "SETTINGS", quick)
+    monkeypatch.setattr(embedded, "_database", None)
+    some = world(3000)
+    groups = "(SELECT d, COUNT(*) AS n FROM t GROUP BY d)"
+    joined = f"SELECT COUNT(*) AS c FROM {groups} AS a CROSS JOIN {groups} AS b CROSS JOIN {groups} AS c"
+    with pytest.raises(QueryRefused) as refused:
+        some.session.ask(f"{joined} WHERE a.n * b.n + c.n = 12345", epsilon=1)
+    assert refused.value.code == "F-175"
+    assert not some.ledger.entries()

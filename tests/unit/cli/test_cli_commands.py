@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import threading
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from dither import errors
@@ -80,6 +84,20 @@ def test_stopping_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dither.catalog.load.load", stopped)
+    assert main(["check"]) == 130
+    assert "stays charged" in capsys.readouterr().err
+
+
+def test_stopping_while_the_database_works_is_no_unknown_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DuckDB makes an error of its own of a Ctrl-C."""
+
+    def working(path: object) -> object:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return duckdb.connect().execute("SELECT COUNT(*) FROM range(10**9) AS a, range(10**9) AS b").fetchall()
+
+    monkeypatch.setattr("dither.catalog.load.load", working)
     assert main(["check"]) == 130
     assert "stays charged" in capsys.readouterr().err
 
