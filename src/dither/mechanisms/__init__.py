@@ -17,6 +17,14 @@ from dither.mechanisms.laplace import laplace, laplace_scale
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
 from dither.mechanisms.release import Neighbours, Release, saturate
 from dither.mechanisms.running import RunningPlan, RunningRelease, RunningStream, plan_running_totals, running_totals
+from dither.mechanisms.sampled import (
+    Population,
+    SampledNoise,
+    SampledRelease,
+    Statistic,
+    sampled_noise,
+    sampled_statistic,
+)
 
 __all__ = [
     "laplace",
@@ -48,4 +56,10 @@ __all__ = [
     "RunningPlan",
     "RunningRelease",
     "RunningStream",
+    "sampled_statistic",
+    "sampled_noise",
+    "SampledNoise",
+    "SampledRelease",
+    "Population",
+    "Statistic",
 ]
