@@ -71,7 +71,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "apart_note": (
         "Not counted among these answers: what was released under notions that are not differential privacy, on "
         "ledgers of their own ({count}, see 11). Neither the figures above nor the odds hold for those.",
-        "以上回答不含按其他隐私概念 (非差分隐私) 另立账本的发布 ({count} 个账本, 见第 11 节); 上述数字与把握对其不成立。",
+        "以上回答不含按其他隐私概念 (非差分隐私) 另立账本的发布 ({count} 个账本, 见第 11 节); 上述数字与把握对其不成"
+        "立。",
     ),
     "t_budget": ("meter|limit|charged so far", "计量|上限|已用"),
     "no_ledger": (

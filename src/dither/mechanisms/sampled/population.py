@@ -2,6 +2,7 @@
 
 Flow: given to `sampled_noise`, which draws n + 1 rows for each pair. Relies on: rows drawn independently of each other,
 all from one distribution, and never from the protected data. None of this can be checked here.
+Proof: docs/proofs/mechanisms/sampled-statistic.md
 """
 
 from __future__ import annotations

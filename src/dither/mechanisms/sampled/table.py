@@ -68,7 +68,9 @@ def in_order(rows: Rows) -> Rows:
 
 
 def _column(values: Any, name: str) -> npt.NDArray[Any]:
-    array = np.ma.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    # A list as it is: as an array of NumPy's choice, a number among texts would become one.
+    given = np.array(values, dtype=object) if isinstance(values, list | tuple) else values
+    array = np.ma.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     missing = np.ma.getmaskarray(array)
     data = np.asarray(array.data)
     if data.ndim != 1:
