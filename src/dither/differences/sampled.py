@@ -78,7 +78,8 @@ def sampled_sensitivity(
 
 
 def samples_needed(gamma: Number) -> int:
-    """The least number of samples whose gamma is at most this: 99 for 1/100.  gamma: in (0, 1)."""
+    """The least number of samples whose gamma is at most this: 99 for 1/100.  gamma: in (0, 1); raises
+    InvalidParameter outside."""
     probability = exact(gamma, "gamma")
     if not 0 < probability < 1:
         raise InvalidParameter("gamma", expected="a number between 0 and 1", found=gamma)
@@ -88,7 +89,7 @@ def samples_needed(gamma: Number) -> int:
 def rank_needed(gamma: Number, *, samples: int) -> int:
     """The least k such that a further difference exceeds the k-th smallest of `samples` with probability at most gamma.
 
-    With 99 samples and gamma 1/100 it is 99, the largest; with 9,999 it is 9,900, which noise feels far less.
+    With 99 samples and gamma 1/100 it is 99, the largest, which one pair decides; with 9,999 it is 9,900.
     gamma: in (0, 1).  Raises InvalidParameter for fewer samples than `samples_needed(gamma)`."""
     least, m = samples_needed(gamma), whole_number(samples, "samples", least=1)
     if m < least:
@@ -98,7 +99,8 @@ def rank_needed(gamma: Number, *, samples: int) -> int:
 
 def gamma_of_rank(rank: int, *, samples: int) -> Fraction:
     """(samples + 1 - rank)/(samples + 1): the probability that a further difference exceeds the rank-th smallest, where
-    no two differences are equal; at most that where some are.  Proof: docs/proofs/differences/sampled_sensitivity.md"""
+    no two differences are equal; at most that where some are.  rank: 1 to samples; raises InvalidParameter outside.
+    Proof: docs/proofs/differences/sampled_sensitivity.md"""
     m = whole_number(samples, "samples", least=1)
     k = whole_number(rank, "rank", least=1)
     if k > m:

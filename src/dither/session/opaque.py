@@ -49,7 +49,7 @@ class OpaqueStatistics:
         bounds: (low, high), or a list of pairs for a vector; answers are moved into them.
         gamma: in (0, 1), the chance that typical people are not protected.  epsilon: nats, > 0.
         rows: how many rows f is given, a public number; the catalog's `rows` of the table unless given.
-        samples: pairs of data sets to measure on, the fewest for gamma unless given; more make the noise smaller.
+        samples: pairs of data sets to measure on, the fewest for gamma unless given; more make the noise steadier.
         norm: 1, or 2 with a delta.  otherwise: what an error, NaN or odd shape counts as; the middle unless given.
         allowance: what all releases over this population may cost, recorded with the first.
         request: a key of the caller's choosing; the same one again shows the same answer for nothing.

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from dither.accounting import RandomLoss
@@ -208,7 +207,7 @@ def _public_table(session: Session, table: Table, name: str) -> tuple[Population
 
 
 def _ledger(session: Session, loss: RandomLoss, allowance: RandomLoss | None) -> ApartLedger[RandomLoss]:
-    zero = RandomLoss(Fraction(0), Fraction(0), Fraction(0), loss.population)
+    zero = RandomLoss.of(population=loss.population)
     place = beside(session.ledger_location, zero)
     if not place:
         # In memory: it lives as long as the session, as its other ledger does.
@@ -216,6 +215,8 @@ def _ledger(session: Session, loss: RandomLoss, allowance: RandomLoss | None) ->
         if kept is None:
             kept = ApartLedger.open("", zero, allowance=allowance, dataset=session.catalog.name)
             session.apart_ledgers[loss.population] = kept
+        if allowance is not None:
+            kept.restrict(allowance)
         return kept
     return ApartLedger.open(place, zero, allowance=allowance, dataset=session.catalog.name)
 

@@ -379,6 +379,11 @@ def test_a_session_in_memory_keeps_its_ledger_of_the_notion_in_memory(folder) ->
             session.sampled_statistic(median, population=source, bounds=(0, 100), gamma="0.05", epsilon="0.5", rows=500)
         (ledger,) = session.apart_ledgers.values()
         assert ledger.total().epsilon == 1 and session.budget().spent.epsilon == 0
+        with pytest.raises(BudgetExceeded):
+            session.sampled_statistic(
+                median, population=source, bounds=(0, 100), gamma="0.05", epsilon="0.5", rows=500,
+                allowance=RandomLoss.of(population="costs", epsilon="1.4", gamma=1),
+            )  # fmt: skip
     with pytest.raises(LedgerError):
         ledger.total()
 

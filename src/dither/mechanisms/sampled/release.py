@@ -131,7 +131,8 @@ def sampled_noise(
 
     rows: n, the number of rows neighbours have; public, >= 1.
     gamma: in (0, 1), the probability that typical neighbours are not protected.  epsilon: nats, > 0.
-    samples: m; None for the fewest that serve. With more, a smaller difference serves: the k-th smallest of them.
+    samples: m; None for the fewest that serve, of which the largest difference is taken. With more, it is the k-th
+    smallest: about as large, but no longer hanging on one pair.
     norm: 1 for Laplace noise; 2 for Gaussian noise, which needs a delta in (0, 1).
     Raises InvalidParameter for arguments outside these, and where the statistic fails on every public row set."""
     wanted = exact(gamma, "gamma")
