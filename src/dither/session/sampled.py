@@ -78,6 +78,12 @@ def ask_sampled(
 ) -> SampledAnswer:
     """Answer it. From the reservation on the charge stands, whatever fails."""
     settled = _settled(session, question)
+    if session.ledger.closed_into is not None:
+        raise LedgerConflict(
+            "The owner closed this ledger: another one took over what it had spent.",
+            code="L-260",
+            hint="Ask under the catalog of the other ledger.",
+        )
     ledger = _ledger(session, settled.noise.loss, allowance)
     try:
         entry = ledger.reserve(settled.noise.loss, what=settled.facts.what, key=request)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -200,6 +201,53 @@ def test_a_synthetic_source_may_have_any_of_the_columns(opened) -> None:
     assert answer.charged is not None and answer.charged.population == "days"
 
 
+TYPES = {
+    "i": ("integer", "BIGINT", "7"),
+    "h": ("integer", "UTINYINT", "7"),
+    "f": ("double", "FLOAT", "1.5"),
+    "m": ("decimal", "DECIMAL(12, 2)", "2.25"),
+    "b": ("boolean", "BOOLEAN", "true"),
+    "d": ("date", "DATE", "'2026-01-02'"),
+    "s": ("timestamp", "TIMESTAMP", "'2026-01-02 03:04:05'"),
+    "t": ("text", "VARCHAR", "'a'"),
+    "e": ("text", "mood", "'good'"),
+}
+
+
+@pytest.mark.parametrize("filled", ["all", "none", "half"])
+def test_columns_are_of_one_kind_whatever_is_in_them(tmp_path, filled) -> None:
+    """Were a column of NULLs of another kind, its being so would show: the columns would not be the population's."""
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as made:
+        made.execute("CREATE TYPE mood AS ENUM ('good', 'bad')")
+        made.execute(f"CREATE TABLE t (u INTEGER, {', '.join(f'{n} {sql}' for n, (_, sql, _) in TYPES.items())})")
+        for unit in range(40):
+            there = filled == "all" or (filled == "half" and unit % 2)
+            row = ", ".join(value if there else "NULL" for _, _, value in TYPES.values())
+            made.execute(f"INSERT INTO t VALUES ({unit}, {row})")
+    columns = "".join(f'{name} = {{ type = "{kind}" }}\n' for name, (kind, _, _) in TYPES.items())
+    (tmp_path / "dither.toml").write_text(
+        '[dataset]\nname = "x"\nledger = "x.ledger"\n[source]\nurl = "x.duckdb"\n[unit]\nname = "one"\n[budget]\n'
+        f'epsilon = 1\n[tables.t]\nprivacy_unit = "u"\n[tables.t.columns]\n{columns}',
+        encoding="utf-8",
+    )
+    kinds = {"number": [1.0], "time": np.array(["2026-01-01"], dtype="datetime64[us]"), "text": ["a"]}
+    of_type = {"date": "time", "timestamp": "time", "text": "text"}
+    one = {name: kinds[of_type.get(kind, "number")] for name, (kind, _, _) in TYPES.items()}
+    source = Population.of_table("one row", one)
+    seen: list[Any] = []
+
+    def looks(rows: Any) -> float:
+        seen.append(rows)
+        return 0.0
+
+    with dither.open(tmp_path / "dither.toml") as session:
+        answer = session.sampled_statistic(looks, population=source, bounds=(0, 1), gamma="0.5", epsilon=1, rows=40)
+    assert answer.values is not None and len(seen) == 3 and len(seen[-1]["i"]) == 40
+    there = {"all": 40, "none": 0, "half": 20}[filled]
+    assert np.count_nonzero(~np.isnan(seen[-1]["m"])) == np.count_nonzero(~np.isnat(seen[-1]["d"])) == there
+    assert sum(value is not None for value in seen[-1]["e"]) == there
+
+
 # What is refused, and costs nothing -------------------------------------------------------------------------------
 
 
@@ -242,6 +290,14 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(opened, folder, cha
     with pytest.raises(InvalidParameter, match=says):
         ask(opened(), **{"f": median, **changes})
     assert totals(folder) == []
+
+
+def test_a_closed_ledger_is_refused(opened, folder) -> None:
+    session = opened()
+    session.ledger._close(into="another", ledger="f" * 64, reason="merged")
+    with pytest.raises(LedgerConflict) as refusal:
+        ask(session)
+    assert refusal.value.code == "L-260" and totals(folder) == []
 
 
 def test_the_number_of_rows_may_stand_in_the_catalog(opened) -> None:
