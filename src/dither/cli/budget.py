@@ -33,8 +33,8 @@ def show(context: typer.Context, as_name: As = None, catalog: CatalogPath = DEFA
         # `dither budget --catalog FILE log` means the same as `dither budget log --catalog FILE`.
         context.obj = catalog
         return
-    from dither.cli.balance import balance, say_what_stops
-    from dither.cli.context import owner_ledger, read_catalog, say_others
+    from dither.cli.balance import balance, say_other_notions, say_what_stops
+    from dither.cli.context import ledger_path, owner_ledger, read_catalog, say_others
     from dither.cli.screen import out, say
     from dither.session.same_source import look_beside
 
@@ -48,6 +48,7 @@ def show(context: typer.Context, as_name: As = None, catalog: CatalogPath = DEFA
         if name is None:
             say_what_stops(ledger)
     if name is None:
+        say_other_notions(ledger_path(declared))
         say_others(look_beside(declared))
     if note:
         say(note, "yellow")
@@ -100,9 +101,10 @@ def verify(
     receipt: Annotated[Path | None, typer.Option("--receipt", help="Also find the entry of this receipt.")] = None,
     catalog: CatalogPath = DEFAULT_CATALOG,
 ) -> None:
-    """Check every row, every total and every kept answer of the ledger; with a receipt, that it was not rolled back."""
+    """Check every row, every total and every kept answer of the ledger; with a receipt, that it was not rolled back.
+    Ledgers of other notions beside it are checked too."""
     from dither.answer.receipt import Receipt
-    from dither.cli.context import check_entry, check_ledger, read_catalog, signed_part
+    from dither.cli.context import check_apart, check_entry, check_ledger, read_catalog, signed_part
     from dither.cli.screen import out
 
     declared = read_catalog(catalog_place(context, catalog))
@@ -115,6 +117,8 @@ def verify(
     out().print(
         f"The ledger holds: {found.rows} rows, head {found.head[:16]}{with_receipt}.", style="green", markup=False
     )
+    for sentence in check_apart(declared):
+        out().print(sentence, style="green", markup=False)
 
 
 @app.command("adopt")
