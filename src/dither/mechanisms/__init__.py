@@ -3,6 +3,7 @@
 A plain library (NumPy int64 in, Release out) and the noise stage of the SQL path, which hands it Secret vectors.
 """
 
+from dither.mechanisms import planar
 from dither.mechanisms.above_threshold import AboveThreshold, first_at_or_below
 from dither.mechanisms.exponential import Choice, exponential
 from dither.mechanisms.gaussian import gaussian, gaussian_variance
@@ -48,4 +49,5 @@ __all__ = [
     "RunningPlan",
     "RunningRelease",
     "RunningStream",
+    "planar",
 ]

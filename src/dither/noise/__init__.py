@@ -3,7 +3,7 @@
 Every draw has exactly the stated law: no floating-point number decides an outcome (Mironov 2012 shows what happens
 otherwise). Bytes come from the system's generator; `entropy=` injects another source, for tests and papers.
 
-    laplace, gaussian, geometric     laws and their draws
+    laplace, gaussian, geometric, planar     laws and their draws
     uniform, categorical             uniform integers, coins exp(-x), the exponential mechanism's choice
     lazy, split, draw                how a draw is made; `gaussian_sums`, `interval`, `bounds`: certified numbers
     entropy                          where bytes come from
@@ -15,6 +15,7 @@ from dither.noise.entropy import ByteTape, Entropy, SystemEntropy, insecure_seed
 from dither.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from dither.noise.geometric import geometric
 from dither.noise.laplace import DiscreteLaplace, discrete_laplace
+from dither.noise.planar import DiscretePlanar
 from dither.noise.uniform import bernoulli_exp, uniform_below
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "categorical_exp",
     "DiscreteLaplace",
     "DiscreteGaussian",
+    "DiscretePlanar",
     "Entropy",
     "SystemEntropy",
     "ByteTape",
