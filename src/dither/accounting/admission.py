@@ -105,6 +105,9 @@ class Spent:
     """True once a Gaussian event was charged: the epsilon meter is closed from then on."""
 
     def plus(self, cost: Price) -> Spent:
+        """What is spent with this charge too. Raises InvalidParameter for a loss of another notion."""
+        if not isinstance(cost, Price):
+            raise InvalidParameter("cost", expected="a Price of differential privacy", found=cost)
         return Spent(
             self.epsilon + (cost.epsilon or 0),
             self.rho + cost.rho,

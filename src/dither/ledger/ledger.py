@@ -286,6 +286,9 @@ def _check_request(request: ReservationRequest) -> None:
     if key is not None and not (0 < len(key) <= 200 and key.isprintable()):
         raise InvalidParameter("idempotency_key", expected="1 to 200 printable characters", found=key)
     price = request.price
+    # A loss of another notion has an epsilon too, and means something else by it.
+    if not isinstance(price, Price):
+        raise InvalidParameter("price", expected="a Price of differential privacy", found=price)
     amounts = (price.epsilon or 0, price.rho, price.delta)
     if min(amounts) < 0 or (price.epsilon is not None and not any(amounts)):
         raise InvalidParameter(

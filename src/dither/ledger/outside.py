@@ -213,6 +213,8 @@ def check_release(release: OutsideRelease) -> None:
     except (TypeError, ValueError):
         raise InvalidParameter("when", expected="a date or time, such as 2026-03-01", found=release.when) from None
     price = release.price
+    if not isinstance(price, Price):
+        raise InvalidParameter("price", expected="a Price of differential privacy", found=price)
     amounts = (price.epsilon or Fraction(0), price.rho, price.delta)
     if min(amounts) < 0 or not any(amounts) or max(amounts) > LARGEST:
         raise InvalidParameter(

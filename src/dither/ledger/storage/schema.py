@@ -29,12 +29,15 @@ from sqlalchemy import (
     text,
 )
 
-from dither.errors import LedgerError
+from dither.errors import LedgerConflict, LedgerError
 
 __all__ = [
     "OPENS",
     "SCHEMA_VERSION",
     "SETTLES",
+    "apart_log",
+    "apart_schema_exists",
+    "create_apart_schema",
     "create_schema",
     "identity",
     "log",
@@ -48,6 +51,8 @@ __all__ = [
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x44495448
 """SQLite's application_id of a ledger: "DITH"."""
+_APART_APPLICATION_ID = 0x44495441
+"""Of a ledger of another notion than differential privacy: "DITA"."""
 
 _metadata = MetaData()
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
@@ -139,11 +144,40 @@ series_state = Table(
 """What each series goes on from, replaced at every advance: `ledger.series` says why older ones may not be kept."""
 
 
+_apart = MetaData()
+"""Of its own, with names of its own: neither kind of ledger can be taken for the other, whatever a program tries."""
+
+apart_log = Table(
+    "dither_apart_log",
+    _apart,
+    Column("seq", _Sequence, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("entry", String(64)),
+    Column("request", Text),
+    Column("at", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("previous", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+"""The whole record of a ledger of metric privacy or random DP (`ledger.apart`)."""
+
+_partial_unique("dither_apart_opened_once", apart_log.c.entry, where=OPENS)
+_partial_unique("dither_apart_answered_once", apart_log.c.entry, where="kind = 'answered'")
+_partial_unique("dither_apart_request", apart_log.c.request, where="request IS NOT NULL")
+Index("dither_apart_entry", apart_log.c.entry)
+
+
 def schema_exists(connection: Connection) -> bool:
     """Whether the ledger's tables are there. Raises LedgerError when a file holds another program's tables."""
     inspector = inspect(connection)
     if inspector.has_table(identity.name):
         return True
+    if inspector.has_table(apart_log.name):
+        raise LedgerConflict(
+            "The file is a ledger of metric privacy or random DP, which are not differential privacy.",
+            code="L-500",
+            hint="Give each notion a file of its own: what is spent under one does not add to the other.",
+        )
     if connection.dialect.name == "sqlite" and inspector.get_table_names():
         raise LedgerError(
             "The file is a database of another program, not a ledger.",
@@ -153,17 +187,44 @@ def schema_exists(connection: Connection) -> bool:
     return False
 
 
+def apart_schema_exists(connection: Connection) -> bool:
+    """Whether the file is a ledger of a notion apart. Raises LedgerError when it is anything else that holds tables."""
+    inspector = inspect(connection)
+    if inspector.has_table(apart_log.name):
+        return True
+    if inspector.has_table(identity.name):
+        raise LedgerConflict(
+            "The file is a ledger of differential privacy.",
+            code="L-500",
+            hint="Give each notion a file of its own: what is spent under one does not add to the other.",
+        )
+    if inspector.get_table_names():
+        raise LedgerError(
+            "The file is a database of another program, not a ledger.", code="L-160", hint="Choose a path of its own."
+        )
+    return False
+
+
 def create_schema(connection: Connection) -> None:
     """Create tables and append-only triggers, inside the caller's transaction."""
+    _create(connection, _metadata, _APPLICATION_ID)
+
+
+def create_apart_schema(connection: Connection) -> None:
+    """The same for a ledger of a notion apart."""
+    _create(connection, _apart, _APART_APPLICATION_ID)
+
+
+def _create(connection: Connection, tables: MetaData, application_id: int) -> None:
     if connection.dialect.name == "sqlite":
-        connection.execute(text(f"PRAGMA application_id = {_APPLICATION_ID}"))
-    _metadata.create_all(connection, checkfirst=False)
-    for statement in _trigger_statements(connection.dialect.name):
+        connection.execute(text(f"PRAGMA application_id = {application_id}"))
+    tables.create_all(connection, checkfirst=False)
+    names = [table.name for table in tables.sorted_tables]
+    for statement in _trigger_statements(connection.dialect.name, names):
         connection.execute(text(statement))
 
 
-def _trigger_statements(dialect: str) -> list[str]:
-    names = [table.name for table in _metadata.sorted_tables]
+def _trigger_statements(dialect: str, names: list[str]) -> list[str]:
     if dialect == "sqlite":
         return [
             f"CREATE TRIGGER {name}_no_{verb.lower()} BEFORE {verb} ON {name} "
