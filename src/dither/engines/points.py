@@ -57,10 +57,10 @@ class PointFile:
             # In two steps: DuckDB pushes a cast into its CSV reader, where a text that is no number raises.
             names = {*self.numbers, *self.other}
             read = ", ".join(map(quote_name, sorted(names)))
-            self._run(f"CREATE TABLE texts AS SELECT row_number() OVER () - 1 AS \"row of points\", {read} FROM {source}")
+            self._run(f'CREATE TABLE texts AS SELECT row_number() OVER () - 1 AS "row of points", {read} FROM {source}')
             selected = [f"TRY_CAST({quote_name(name)} AS DOUBLE) AS n{i}" for i, name in enumerate(self.numbers)]
             selected += [f"{quote_name(name)} AS o{i}" for i, name in enumerate(self.other)]
-            self._run(f"CREATE TABLE points AS SELECT \"row of points\" AS i, {', '.join(selected)} FROM texts")
+            self._run(f'CREATE TABLE points AS SELECT "row of points" AS i, {", ".join(selected)} FROM texts')
             self._run("DROP TABLE texts")
             self.size = int(self._run("SELECT count(*) FROM points").fetchall()[0][0])
         except BaseException:
@@ -92,25 +92,25 @@ class PointFile:
         )
         return Secret(np.asarray(self._run(text).fetchnumpy()["v"], dtype=np.int64))
 
-    def write(self, path: Path, *, rows: npt.NDArray[np.int64], numbers: Sequence[npt.NDArray[Any]], keep: int) -> None:
+    def write(self, path: Path, *, rows: npt.NDArray[np.int64], numbers: Sequence[npt.NDArray[Any]], keep: int) -> Path:
         """Write the first `keep` other columns of these rows, and `numbers` in place of the number columns, in the
-        order of `rows`. All of it or nothing: the file appears when it is whole."""
+        order of `rows`, into a hidden file beside `path`: whoever calls moves it there once it may be shown."""
         arrays = {"i": rows, "o": np.arange(len(rows))}
         arrays |= {f"v{i}": np.ascontiguousarray(each) for i, each in enumerate(numbers)}
         chosen = [f"p.o{i} AS {quote_name(name)}" for i, name in enumerate(self.other[:keep])]
         chosen += [f"n.v{i} AS {quote_name(self.numbers[i])}" for i in range(len(numbers))]
         written = "(FORMAT parquet, COMPRESSION zstd)" if path.suffix.lower() in PARQUET else "(FORMAT csv, HEADER)"
-        fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+        hidden = path.with_name(f".{path.name}.{os.getpid()}.new")
         try:
             self._connection.register("noisy", arrays)
             text = f"SELECT {', '.join(chosen)} FROM noisy n JOIN points p ON p.i = n.i ORDER BY n.o"
-            self._run(f"COPY ({text}) TO {quote_text(str(fresh))} {written}", writes=True)
-            fresh.replace(path)
-        except OSError:
-            raise EngineError(_NOT_WRITTEN) from None
+            self._run(f"COPY ({text}) TO {quote_text(str(hidden))} {written}", writes=True)
+        except BaseException:
+            hidden.unlink(missing_ok=True)
+            raise
         finally:
             self._connection.unregister("noisy")
-            fresh.unlink(missing_ok=True)
+        return hidden
 
     def _columns(self, source: str) -> dict[str, tuple[str, str]]:
         """Of the file: name and type by folded name."""

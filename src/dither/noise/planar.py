@@ -59,7 +59,9 @@ class DiscretePlanar:
         if exact_rate < _LEAST_RATE:
             raise InvalidParameter("rate", expected="at least 2^-20 per step (a coarser lattice)", found=rate)
         object.__setattr__(self, "rate", exact_rate)
-        object.__setattr__(self, "proposal", DiscreteLaplace(_short_above(sqrt_bounds(Fraction(2), 64)[1] / exact_rate)))
+        object.__setattr__(
+            self, "proposal", DiscreteLaplace(_short_above(sqrt_bounds(Fraction(2), 64)[1] / exact_rate))
+        )
 
     def sample(self, size: int, *, entropy: Entropy | None = None, margin: float = 2.0**-40) -> Ints:
         """Exact independent draws: (size, 2) int64, steps. Coordinates beyond +-2^62 become +-2^62.

@@ -12,7 +12,8 @@
     'metres in the plane'
 
 The guarantee: for raw places d metres apart, epsilon (d + sqrt(2) step) per point, k times that for k points of one
-person. It hides where somebody is within a neighbourhood, not that they are there; it never adds to differential privacy.
+person. It hides where somebody is within a neighbourhood, not that they are there, and it never adds to differential
+privacy.
 
     projection   degrees to metres about a public centre, and back
     lattice      exact rounding, and what it costs; release: the noise; accuracy: how far it moves a place

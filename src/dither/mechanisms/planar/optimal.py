@@ -87,9 +87,7 @@ class OptimalMechanism:
             shown[here] = np.searchsorted(running[cell], points[here], side="right")
         return shown
 
-    def perturb(
-        self, points: Values | npt.NDArray[Any], *, reach_m: float, entropy: Entropy | None = None
-    ) -> Floats:
+    def perturb(self, points: Values | npt.NDArray[Any], *, reach_m: float, entropy: Entropy | None = None) -> Floats:
         """The cells shown for raw places, (n, 2) metres: each place counts as its nearest cell.
         reach_m: no place may be farther than this from every cell (refused, naming none). Places d apart are then
         protected by epsilon (d + 2 reach_m)."""

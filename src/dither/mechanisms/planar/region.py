@@ -19,7 +19,7 @@ __all__ = ["MOST_CORNERS", "Region"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-MOST_CORNERS = 10_000
+MOST_CORNERS = 2_000
 
 _AT_ONCE = 1 << 16
 
@@ -50,7 +50,9 @@ class Region:
     @property
     def extent(self) -> tuple[float, float, float, float]:
         """West, south, east, north."""
-        return (*(float(end) for end in self.corners.min(axis=0)), *(float(end) for end in self.corners.max(axis=0)))
+        west, south = self.corners.min(axis=0).tolist()
+        east, north = self.corners.max(axis=0).tolist()
+        return west, south, east, north
 
     def nearest(self, points: npt.ArrayLike) -> Floats:
         """Each point itself where the region holds it, else the region's nearest point. (n, 2) metres."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dither.accounting.metric import MetricLoss
 from dither.errors import InvalidParameter
-from dither.exact import Number
+from dither.exact import Number, exact
 from dither.mechanisms.planar.accuracy import Displacement, displacement
 from dither.mechanisms.planar.lattice import METRIC, Lattice, choose_step, loss_within
 from dither.mechanisms.release import LARGEST, Values, opened
@@ -60,8 +60,8 @@ class PlanarNoise:
     @classmethod
     def within(cls, radius: Number, *, factor: Number, step: Number | None = None) -> PlanarNoise:
         """Noise at which the odds of places within `radius` metres change by at most `factor` ("level ln factor within
-        the radius"), rounding included. step: of the lattice, metres, a power of two; chosen by `choose_step` if None."""
-        lattice = Lattice(choose_step(radius) if step is None else Fraction(step))
+        the radius"), rounding included. step: of the lattice, metres, a power of two; `choose_step` by default."""
+        lattice = Lattice(choose_step(radius) if step is None else exact(step, "step"))
         return cls(lattice, loss_within(radius, factor=factor, lattice=lattice))
 
     @property
@@ -76,8 +76,7 @@ class PlanarNoise:
 
     def exponent(self, distance: Number, *, points: int = 1) -> Fraction:
         """epsilon (d + sqrt(2) step) times `points`, rounded up: what is guaranteed for raw places d metres apart."""
-        apart = Fraction(distance) if not isinstance(distance, float) else Fraction(str(distance))
-        return points * self.epsilon * (apart + self.lattice.slack)
+        return points * self.epsilon * (exact(distance, "distance") + self.lattice.slack)
 
     def expected(self) -> Displacement:
         """How far a point moves, metres, by the law."""

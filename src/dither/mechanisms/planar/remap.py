@@ -52,7 +52,7 @@ def remap(
     rate, logs = float(positive(epsilon, "epsilon")), np.log(prior)
     # About the middle of the prior: squares of small numbers keep more digits.
     where, points = where - middle, np.asarray(noisy, dtype=np.float64).reshape(-1, 2) - middle
-    guesses = np.empty_like(points)
+    guesses: Floats = np.empty_like(points)
     at_once = max(1, _CELLS // len(where))
     for start in range(0, len(points), at_once):
         part = points[start : start + at_once]
@@ -61,7 +61,8 @@ def remap(
         guesses[start : start + at_once] = means if loss == "squared" else _medians(posterior, where, means)
         if progress is not None:
             progress(len(part))
-    return guesses + middle
+    guesses += middle
+    return guesses
 
 
 def _posterior(points: Floats, places: Floats, logs: Floats, rate: float) -> Floats:
