@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,6 @@ import typer
 
 if TYPE_CHECKING:
     from dither.session.places import Perturbed, Progress
-    from dither.session.places_request import PlacesRequest
 
 __all__ = ["perturb"]
 
@@ -59,6 +57,15 @@ def perturb(
         Path | None, typer.Option("--remap", metavar="FILE", help="Public places with a column `weight`: a prior.")
     ] = None,
     loss: Annotated[Loss, typer.Option("--loss", help="What --remap makes small.")] = Loss.squared,
+    cells: Annotated[
+        Path | None,
+        typer.Option(
+            "--cells", metavar="FILE", help="At most 50 public places with a `weight`: show these, optimally."
+        ),
+    ] = None,
+    cell_reach: Annotated[
+        str | None, typer.Option("--cell-reach", metavar="LENGTH", help="No place is farther from a cell than this.")
+    ] = None,
     lattice: Annotated[
         str | None, typer.Option("--lattice", metavar="LENGTH", help="Step of the lattice: a power of two metres.")
     ] = None,
@@ -93,64 +100,26 @@ def perturb(
     from dither.cli.screen import say
     from dither.errors import InvalidParameter
     from dither.session.places import check_out, perturb_places
+    from dither.session.places_options import PlacesOptions, request_of
 
-    request = _request(
-        points, lat, lon, radius, level, centre, region, reach, person, points_per_person, remap, loss, lattice,
-        tuple(keep or ()), out or points.with_name(f"{points.stem}.perturbed.parquet"), place, allowance,
+    asked = PlacesOptions(
+        points, lat, lon, radius, level, out or points.with_name(f"{points.stem}.perturbed.parquet"), place,
+        centre=centre, region=region, reach=reach, person=person, points_per_person=points_per_person, remap=remap,
+        loss=loss.value, cells=cells, cell_reach=cell_reach, lattice=lattice, keep=tuple(keep or ()),
+        allowance=allowance,
     )  # fmt: skip
-    check_out(request.out)
+    check_out(asked.out)
     if owner_only and report is None:
         raise InvalidParameter("--owner-only", expected="with --report FILE", found="no --report")
     _check_report(report)
     with _progress() as tell:
+        request = request_of(asked, lambda what: tell(what, 0, 1))
         made = perturb_places(request, progress=tell)
     _show(made)
     if report is not None:
         _write_page(report, made, owner_only)
         say(f"Wrote {report}{', for you alone: it shows the raw places' if owner_only else ''}.", "dim")
     return None
-
-
-def _request(
-    points: Path, lat: str | None, lon: str | None, radius: str | None, level: str | None, centre: str | None,
-    region: str | None, reach: str, person: str | None, points_per_person: int | None, remap: Path | None, loss: Loss,
-    lattice: str | None, keep: tuple[str, ...], out: Path, ledger: Path, allowance: str | None,
-) -> PlacesRequest:  # fmt: skip
-    """The options as exact facts. Raises InvalidParameter, before the file is opened."""
-    from dither.errors import InvalidParameter
-    from dither.mechanisms.planar import PlanarNoise, Region, loss_within
-    from dither.session import places_request as read
-
-    if lat is None or lon is None or radius is None or level is None:
-        needed = {"--lat": lat, "--lon": lon, "--radius": radius, "--level": level}
-        missing = [name for name, given in needed.items() if given is None]
-        raise InvalidParameter(
-            " and ".join(missing), expected="given", found="nothing",
-            hint="As in: dither perturb places.csv --lat lat --lon lon --radius 200m --level 'ln 4' --centre 52.4,4.9",
-        )  # fmt: skip
-    if (person is None) != (points_per_person is None):
-        raise InvalidParameter(
-            "--person and --points-per-person", expected="both or neither", found="one of them",
-            hint="The price is that of so many points of one person; the column tells whose each row is.",
-        )  # fmt: skip
-    metres, factor = read.read_length(radius, "--radius"), read.read_level(level)
-    step = None if lattice is None else read.read_length(lattice, "--lattice")
-    noise = PlanarNoise.within(metres, factor=factor, step=step)
-    corners = None if region is None else read.read_region(region)
-    plane = read.plane_of(
-        None if centre is None else read.read_centre(centre), corners, read.read_length(reach, "--reach")
-    )  # fmt: skip
-    area = None
-    if corners is not None:
-        area = Region(plane.metres([corner[0] for corner in corners], [corner[1] for corner in corners]))
-    limit: Fraction | None = None
-    if allowance is not None:
-        limit = loss_within(metres, factor=read.read_level(allowance, "--allowance"), lattice=noise.lattice).epsilon
-    words = f"level ln {factor} within {radius.strip()}"
-    return read.PlacesRequest(
-        points, lat, lon, noise, plane, words, out, ledger, region=area, prior=remap, loss=loss.value, person=person,
-        points_per_person=points_per_person or 1, keep=keep, allowance=limit,
-    )  # fmt: skip
 
 
 def _show(made: Perturbed) -> None:

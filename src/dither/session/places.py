@@ -20,13 +20,14 @@ from dither.accounting.metric import MetricLoss
 from dither.engines.points import PARQUET, PointFile
 from dither.errors import EngineError, InvalidParameter
 from dither.ledger.apart import ApartLedger
-from dither.mechanisms.planar import METRIC, Displacement, LocalPlane, measured, remap
+from dither.mechanisms.planar import METRIC, CellNoise, Displacement, LocalPlane, measured, remap
 from dither.noise import Entropy, insecure_seeded, system_entropy
 from dither.noise.entropy import words64
 from dither.secret import Secret, open_secret
+from dither.session.places_prior import Prior, read_prior
 from dither.session.places_request import PlacesRequest
 
-__all__ = ["Perturbed", "Prior", "check_out", "metric_of", "person_column", "perturb_places"]
+__all__ = ["Perturbed", "check_out", "metric_of", "person_column", "perturb_places"]
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -36,14 +37,6 @@ _TRIALS = 100_000
 _TRIALS_REMAPPED = 10_000
 _TESTED = 50_000_000
 """Points times corners looked at for one trial: a second."""
-
-
-@dataclass(frozen=True)
-class Prior:
-    """Public places, (m, 2) metres, and their weights."""
-
-    places: Floats
-    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,11 @@ def perturb_places(
 ) -> Perturbed:
     """Release the places of a file. Raises DitherError with nothing charged for whatever is wrong before the noise."""
     source, tell = entropy or system_entropy(), progress or (lambda *_: None)
-    prior = None if request.prior is None else _read_prior(request)
+    prior = None
+    if request.prior is not None:
+        prior = read_prior(request.prior, request.latitude, request.longitude, request.plane)
+        # Tried now: what is wrong with it must be said before anything is charged.
+        remap(np.zeros((1, 2)), prior.places, prior.weights, epsilon=request.noise.epsilon)
     others = [*request.keep, *([] if request.person is None else [request.person])]
     tell("reading", 0, 1)
     with PointFile(request.source, numbers=[request.latitude, request.longitude], other=others) as file:
@@ -99,6 +96,8 @@ def perturb_places(
         places = Secret(request.plane.metres(file.values(0), file.values(1)))
         rows = _chosen_rows(request, file, source)
         chosen = Secret(open_secret(places)[rows])
+        if isinstance(request.noise, CellNoise):
+            request.noise.check(chosen)
         trial = _trial(request, prior)
         with _ledger(request) as ledger:
             loss = (request.noise.point_loss * request.points_per_person).after(
@@ -188,6 +187,8 @@ def _trial(request: PlacesRequest, prior: Prior | None) -> Displacement:
     the noise that is released, so a seed does."""
     generator = np.random.default_rng(1)
     count = _TRIALS if prior is None else _TRIALS_REMAPPED
+    if isinstance(request.noise, CellNoise):
+        prior = Prior(request.noise.mechanism.cells, request.noise.mechanism.prior)
     if prior is not None:
         picked = generator.choice(len(prior.places), size=count, p=prior.weights / prior.weights.sum())
         places = prior.places[picked]
@@ -200,17 +201,9 @@ def _trial(request: PlacesRequest, prior: Prior | None) -> Displacement:
     else:
         places = np.zeros((count, 2))
     noisy = request.noise.add_to(places, entropy=insecure_seeded(1))
+    if isinstance(request.noise, CellNoise):
+        return measured(noisy, places)
     return measured(_afterwards(request, prior, noisy, None), places)
-
-
-def _read_prior(request: PlacesRequest) -> Prior:
-    assert request.prior is not None
-    with PointFile(request.prior, numbers=[request.latitude, request.longitude, "weight"]) as file:
-        places = request.plane.metres(file.values(0), file.values(1))
-        weights = open_secret(file.values(2))  # public, as the whole file is
-    # Checked now: what is wrong with it must be said before anything is charged.
-    remap(np.zeros((1, 2)), places, weights, epsilon=request.noise.epsilon)
-    return Prior(places, weights)
 
 
 def _counting(tell: Progress, what: str, whole: int) -> Callable[[int], None]:

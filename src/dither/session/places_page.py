@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.metric import MetricLoss
-from dither.mechanisms.planar import METRIC, Displacement, measured
+from dither.mechanisms.planar import METRIC, CellNoise, Displacement, PlanarNoise, measured
 from dither.secret import open_secret
 from dither.session.places import Perturbed
 from dither.session.places_words import epsilon_text, factor_text, length_text, say
@@ -43,7 +43,8 @@ th, td { padding: .3rem 1.2rem .3rem 0; text-align: right; border-bottom: 1px so
 th:first-child, td:first-child { text-align: left; }
 svg { width: 100%; height: auto; background: var(--land); border: 1px solid var(--line); }
 svg text { font: 13px system-ui, sans-serif; fill: var(--ink); }
-svg .dot { fill: var(--shown); fill-opacity: .75; } svg circle { fill: var(--ink); } svg .circle { fill: none; stroke: var(--ink); stroke-width: 1.5; }
+svg circle { fill: var(--ink); } svg .dot { fill: var(--shown); fill-opacity: .75; }
+svg .circle { fill: none; stroke: var(--ink); stroke-width: 1.5; }
 .region { fill: var(--paper); stroke: var(--soft); } svg .raw { fill: var(--raw); }
 .moved { stroke: var(--raw); stroke-opacity: .5; } .bar { stroke: var(--ink); stroke-width: 2; }
 """
@@ -81,24 +82,28 @@ def page(made: Perturbed, *, owner: bool = False) -> str:
 def promise(made: Perturbed) -> Sequence[str]:
     """What the release guarantees and cost, in sentences."""
     noise, count = made.request.noise, made.request.points_per_person
-    step, slack = length_text(float(noise.lattice.step)), length_text(float(noise.lattice.slack))
+    slack = length_text(float(noise.slack))
+    why = "twice what a place may be away from the cell it counts as"
+    if isinstance(noise, PlanarNoise):
+        step = length_text(float(noise.lattice.step))
+        why = f"sqrt(2) times the step of {step} of the lattice that places are rounded to first"
     near = Fraction(1000)
-    apart = factor_text(MetricLoss(noise.epsilon, METRIC), near + noise.lattice.slack)
+    apart = factor_text(MetricLoss(noise.epsilon, METRIC), near + noise.slack)
     points = "" if count == 1 else f" All {count} points of a person together: {count} times that epsilon."
     left = "" if made.left is None else f"; {epsilon_text(made.left)} is left"
     return (
         f"Each place is protected at {made.request.words}: what is shown changes the odds of two such places by no "
         f"more, and of places {length_text(float(near))} apart by at most {apart}.{points}",
         f"For raw places d metres apart the exponent is epsilon (d + {slack}), epsilon "
-        f"{epsilon_text(noise.point_loss)} per metre; {slack} is sqrt(2) times the step of {step} of "
-        "the lattice that places are rounded to first.",
+        f"{epsilon_text(noise.point_loss)} per metre; {slack} is {why}.",
         f"Charged: {epsilon_text(made.loss)} per metre. All releases in this ledger: {epsilon_text(made.total)}{left}.",
     )
 
 
 def figures(made: Perturbed, *, owner: bool = False) -> list[tuple[str, str, str, str]]:
     """Rows of (what, mean, median, 95 %), in metres. owner: also of the raw places, for nobody else."""
-    found = [("the noise, by its law", made.law)]
+    cells = isinstance(made.request.noise, CellNoise)
+    found = [("the cell shown, by the table" if cells else "the noise, by its law", made.law)]
     after = [made.request.prior is not None and "remapped", made.request.region is not None and "moved into the region"]
     steps = " and ".join(each for each in after if each)
     found.append((f"fresh noise, {steps}" if steps else "fresh noise, measured", made.trial))
@@ -115,7 +120,10 @@ def _about_figures(made: Perturbed, *, owner: bool) -> str:
     where = "places drawn from the prior" if made.request.prior is not None else "the public centre"
     if made.request.prior is None and made.request.region is not None:
         where = "places all over the region"
-    told = f"By the law: 2/epsilon, 1.678/epsilon, 4.744/epsilon. Measured: on fresh draws about {where}."
+    if isinstance(made.request.noise, CellNoise):
+        told = "From the true cell to the one shown, over the prior: by the table, and on fresh draws from it."
+    else:
+        told = f"By the law: 2/epsilon, 1.678/epsilon, 4.744/epsilon. Measured: on fresh draws about {where}."
     untold = "How far these very places moved is not told: with the noisy place it would give the raw one away."
     return told if owner else f"{told} {untold}"
 
@@ -130,7 +138,8 @@ def _caption(made: Perturbed, *, owner: bool) -> str:
 
 def _moved(made: Perturbed) -> bool:
     """Whether anything was done after the noise."""
-    return made.request.prior is not None or made.request.region is not None
+    request = made.request
+    return request.prior is not None or request.region is not None or isinstance(request.noise, CellNoise)
 
 
 def _radius_m(made: Perturbed) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dither.errors import InvalidParameter
 from dither.exact import Number, exact
-from dither.mechanisms.planar import LocalPlane, PlanarNoise, Region
+from dither.mechanisms.planar import CellNoise, LocalPlane, PlanarNoise, Region
 from dither.mechanisms.planar.region import MOST_CORNERS
 
 __all__ = ["PlacesRequest", "plane_of", "read_centre", "read_length", "read_level", "read_region"]
@@ -37,7 +37,7 @@ class PlacesRequest:
     latitude: str
     longitude: str
     """Names of the columns."""
-    noise: PlanarNoise
+    noise: PlanarNoise | CellNoise
     plane: LocalPlane
     words: str
     """The level and radius as they were asked for, such as "level ln 4 within 200 m"."""
@@ -121,7 +121,8 @@ def plane_of(centre: tuple[float, float] | None, corners: Corners | None, reach_
     """The plane about the centre given, or about the middle of the region. Both are public; the places never say."""
     if centre is None and corners is not None:
         low, high = np.min(corners, axis=0), np.max(corners, axis=0)
-        centre = (float(low[0] + high[0]) / 2, float(low[1] + high[1]) / 2)
+        # Rounded to a decimetre, so that the centre can be written down.
+        centre = (round(float(low[0] + high[0]) / 2, 6), round(float(low[1] + high[1]) / 2, 6))
     if centre is None:
         raise InvalidParameter(
             "--centre", expected="a public centre, LATITUDE,LONGITUDE, or a public --region", found="neither",

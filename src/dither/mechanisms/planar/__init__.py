@@ -18,10 +18,11 @@ privacy.
     projection   degrees to metres about a public centre, and back
     lattice      exact rounding, and what it costs; release: the noise; accuracy: how far it moves a place
     region, remap   what may be done with noisy places for nothing
-    optimal      the best mechanism on at most 50 cells, by a linear program, certified in whole numbers
+    optimal, cells   the best mechanism on at most 50 cells, by a linear program, certified in whole numbers
 """
 
 from dither.mechanisms.planar.accuracy import Displacement, displacement, measured
+from dither.mechanisms.planar.cells import CellNoise
 from dither.mechanisms.planar.lattice import METRIC, Lattice, choose_step, loss_within
 from dither.mechanisms.planar.optimal import OptimalMechanism, plan_optimal
 from dither.mechanisms.planar.projection import LocalPlane
@@ -38,6 +39,7 @@ __all__ = [
     "remap",
     "plan_optimal",
     "OptimalMechanism",
+    "CellNoise",
     "Displacement",
     "displacement",
     "measured",

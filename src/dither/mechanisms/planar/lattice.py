@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dither.accounting.metric import MetricLoss
 from dither.errors import InvalidParameter
-from dither.exact import Number, exact, positive
+from dither.exact import Number, exact, positive, round_down
 from dither.noise.bounds import sqrt_bounds
 
 __all__ = ["METRIC", "Lattice", "choose_step", "loss_within"]
@@ -86,8 +86,10 @@ def choose_step(radius: Number) -> Fraction:
 def loss_within(radius: Number, *, factor: Number, lattice: Lattice) -> MetricLoss:
     """The loss of one point at which the odds of any two raw places within `radius` metres of one another change by at
     most `factor`, their rounding to the lattice included: log(factor) / (radius + sqrt(2) step) per metre.
-    factor: 4 for the level `ln 4`; above 1."""
+    factor: 4 for the level `ln 4`; above 1. Rounded down to what a ledger keeps exactly, so that two releases at ln 4
+    fit an allowance of ln 16."""
     metres = positive(radius, "radius")
     if exact(factor, "factor") <= 1:
         raise InvalidParameter("factor", expected="above 1", found=factor)
-    return MetricLoss.within(metres + lattice.slack, factor=factor, metric=METRIC)
+    wanted = MetricLoss.within(metres + lattice.slack, factor=factor, metric=METRIC)
+    return MetricLoss(round_down(wanted.epsilon), METRIC)

@@ -91,11 +91,21 @@ class OptimalMechanism:
         """The cells shown for raw places, (n, 2) metres: each place counts as its nearest cell.
         reach_m: no place may be farther than this from every cell (refused, naming none). Places d apart are then
         protected by epsilon (d + 2 reach_m)."""
-        nearest, apart = self._nearest(checked_points(points))
-        if not np.all(apart <= reach_m):
-            raise InvalidParameter("points", expected=f"within {reach_m:g} m of a cell", found="others among them")
+        nearest = self.nearest(checked_points(points), reach_m=reach_m)
         shown: Floats = self.cells[self.draw(nearest, entropy=entropy)]
         return shown
+
+    def nearest(self, points: Floats, *, reach_m: float) -> Ints:
+        """The position of each point's nearest cell, (n,). points: (n, 2) metres, each within `reach_m` of it."""
+        nearest, least = np.zeros(len(points), dtype=np.int64), np.full(len(points), np.inf)
+        for position, cell in enumerate(self.cells):
+            apart = np.hypot(*(points - cell).T)
+            nearer = apart < least
+            nearest[nearer], least[nearer] = position, apart[nearer]
+        # The distances are rounded, by less than this share of them.
+        if not np.all(least <= reach_m * (1 - 2.0**-50)):
+            raise InvalidParameter("points", expected=f"within {reach_m:g} m of a cell", found="others among them")
+        return nearest
 
     def certify(self) -> None:
         """Raises GuaranteeError unless the table itself, in whole numbers, keeps every inequality of the guarantee."""
@@ -104,14 +114,6 @@ class OptimalMechanism:
             raise GuaranteeError("A row of an optimal mechanism does not sum to 1.")
         if not _keeps(rows, self.cells, self.epsilon):
             raise GuaranteeError("An optimal mechanism breaks an inequality of its guarantee.")
-
-    def _nearest(self, points: Floats) -> tuple[Ints, Floats]:
-        nearest, least = np.zeros(len(points), dtype=np.int64), np.full(len(points), np.inf)
-        for position, cell in enumerate(self.cells):
-            apart = np.hypot(*(points - cell).T)
-            nearer = apart < least
-            nearest[nearer], least[nearer] = position, apart[nearer]
-        return nearest, least
 
 
 def plan_optimal(

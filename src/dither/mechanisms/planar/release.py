@@ -74,6 +74,11 @@ class PlanarNoise:
         """Of the noise, in steps of the lattice."""
         return DiscretePlanar(self.epsilon * self.lattice.step)
 
+    @property
+    def slack(self) -> Fraction:
+        """What rounding may add to a distance, metres."""
+        return self.lattice.slack
+
     def exponent(self, distance: Number, *, points: int = 1) -> Fraction:
         """epsilon (d + sqrt(2) step) times `points`, rounded up: what is guaranteed for raw places d metres apart."""
         return points * self.epsilon * (exact(distance, "distance") + self.lattice.slack)
