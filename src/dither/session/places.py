@@ -151,9 +151,9 @@ def _what(request: PlacesRequest) -> str:
 def _chosen_rows(request: PlacesRequest, file: PointFile, entropy: Entropy) -> npt.NDArray[np.int64]:
     """Which rows are released, in which order. Both are drawn at random: the file's own order may tell of places, as
     in one sorted by street, and so may which of a person's rows come first."""
-    order = np.argsort(words64(entropy, file.size), kind="stable")
+    order = _drawn_order(file.size, entropy)
     if request.person is None:
-        return order.astype(np.int64)
+        return order
     people = open_secret(file.codes(len(request.keep)))
     if np.any(people < 0):
         raise InvalidParameter(
@@ -166,7 +166,18 @@ def _chosen_rows(request: PlacesRequest, file: PointFile, entropy: Entropy) -> n
     first = np.flatnonzero(np.concatenate([[True], grouped[1:] != grouped[:-1]]))
     rank = np.arange(len(grouped)) - np.repeat(first, np.diff(np.append(first, len(grouped))))
     kept = np.sort(together[rank < request.points_per_person])
-    return order[kept].astype(np.int64)
+    chosen: npt.NDArray[np.int64] = order[kept]
+    return chosen
+
+
+def _drawn_order(count: int, entropy: Entropy) -> npt.NDArray[np.int64]:
+    """A permutation, each equally likely: that of independent uniform words, drawn again if two are the same."""
+    while True:
+        words = words64(entropy, count)
+        order = np.argsort(words)
+        drawn = words[order]
+        if not np.any(drawn[1:] == drawn[:-1]):
+            return order.astype(np.int64)
 
 
 def _afterwards(
