@@ -4,8 +4,8 @@
 
 A million places, `exact` the whole of it (rounding to the lattice and noise), best of `repeats` (default 5); `float`
 is a gamma radius and a uniform angle, which leaks low bits. `mean`, `median` and `95 %` are measured over the law's.
-Then the way from degrees to degrees, remapping, and the optimal mechanism. Exit status 1 when a bar is missed: 1 s for a million
-places on one core, means within 1 %."""
+Then the way from degrees to degrees, remapping, and the optimal mechanism. Exit status 1 when a bar is missed: 1 s for
+a million places on one core, means within 1 %."""
 
 from __future__ import annotations
 

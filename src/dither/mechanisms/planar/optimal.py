@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MOST_CELLS = 50
-"""The program has cells^2 unknowns and up to cells^3 inequalities: about 10 seconds at 49 cells."""
+"""The program has cells^2 unknowns and up to cells^3 inequalities: about 10 seconds of one core at 49 cells."""
 
 WHOLE = 1 << 62
 """Every row of a table sums to this."""
@@ -45,7 +45,7 @@ _MIXED = 2.0**-20
 _SLACKS = (2.0**-16, 2.0**-12, 2.0**-8, 2.0**-4)
 """Shares of epsilon given up, one after the other, until the rounded table keeps all of it."""
 
-_NEAREST = 8
+_NEAREST = 4
 _VIOLATED = 1e-8
 _MOST_ROUNDS = 40
 
