@@ -173,16 +173,23 @@ def _check_report(path: Path | None) -> None:
 def _write_page(path: Path, made: Perturbed, owner: bool) -> None:
     import os
 
+    from dither.errors import InvalidParameter
     from dither.session.places_page import page
 
     text = page(made, owner=owner)
-    if not owner:
-        path.write_text(text, encoding="utf-8")
-        return
-    # Others on this machine must not read it, not even for a moment.
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
+    try:
+        if not owner:
+            path.write_text(text, encoding="utf-8")
+            return
+        # Others on this machine must not read it, not even for a moment.
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError:
+        raise InvalidParameter(
+            "--report", expected="a file that can be written", found=str(path),
+            hint="The places were released, charged and written; only the page was not.",
+        ) from None  # fmt: skip
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dither.accounting.metric import MetricLoss
+from dither.catalog.model import fold
 from dither.errors import InvalidParameter
 from dither.exact import round_down
 from dither.mechanisms.planar import METRIC, CellNoise, LocalPlane, PlanarNoise, Region
@@ -75,14 +76,21 @@ def request_of(asked: PlacesOptions, tell: Callable[[str], None] | None = None) 
             metres + noise.slack, factor=read_level(asked.allowance, "--allowance"), metric=METRIC
         )  # fmt: skip
         limit = round_down(most.epsilon)
+    words = " ".join(f"level {asked.level} within {asked.radius}".split())
     return PlacesRequest(
-        asked.source, asked.lat, asked.lon, noise, plane, f"level ln {factor} within {asked.radius.strip()}", asked.out,
+        asked.source, asked.lat, asked.lon, noise, plane, words, asked.out,
         asked.ledger, region=area, prior=asked.remap, loss=asked.loss, person=asked.person,
         points_per_person=asked.points_per_person or 1, keep=asked.keep, allowance=limit,
     )  # fmt: skip
 
 
 def _check_together(asked: PlacesOptions) -> None:
+    written = [fold(name) for name in (asked.lat, asked.lon, *asked.keep) if name is not None]
+    if len(set(written)) < len(written):
+        raise InvalidParameter(
+            "--lat, --lon and --keep", expected="different columns", found="one of them twice",
+            hint="The coordinates are written with noise; kept as they are they would be the raw ones.",
+        )  # fmt: skip
     if (asked.person is None) != (asked.points_per_person is None):
         raise InvalidParameter(
             "--person and --points-per-person", expected="both or neither", found="one of them",

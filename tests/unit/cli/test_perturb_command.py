@@ -220,8 +220,10 @@ def test_texts_that_are_no_places_are_refused_without_a_value(folder: Path, text
      ({"--person": "person"}, "both or neither"), ({"--region": "1,2,3"}, "SOUTH"),
      ({"--region": "53,4,52,5"}, "south < north"), ({"--report": "page.txt"}, ".html"),
      ({"--out": "no/where.csv"}, "--out"), ({"--out": "points.parquet"}, "--out"),
-     ({"--keep": "nothing"}, "no column"), ({"--remap": "points.parquet"}, "weight"),
-     ({"--reach": "2000km"}, "1,000,000")],
+     ({"--keep": "nothing"}, "no column"), ({"--keep": "LAT"}, "twice"),
+     ({"--lon": "lat"}, "twice"), ({"--radius": "1e900m"}, "1,000,000"), ({"--radius": "1e-900m"}, "0.001"),
+     ({"--level": "ln 1.0000000001"}, "2^-20"), ({"--ledger": "points.parquet"}, "L-"),
+     ({"--remap": "points.parquet"}, "weight"), ({"--reach": "2000km"}, "1,000,000")],
 )  # fmt: skip
 def test_options_that_are_wrong_get_one_error_and_charge_nothing(
     folder: Path, change: dict[str, str | None], says: str, capsys: Captured

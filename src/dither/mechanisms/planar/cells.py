@@ -20,7 +20,7 @@ from dither.accounting.metric import MetricLoss
 from dither.errors import InvalidParameter
 from dither.exact import Number, exact, positive, round_down
 from dither.mechanisms.planar.accuracy import Displacement
-from dither.mechanisms.planar.lattice import METRIC
+from dither.mechanisms.planar.lattice import METRIC, radius_of
 from dither.mechanisms.planar.optimal import WHOLE, OptimalMechanism, plan_optimal
 from dither.mechanisms.planar.release import checked_points
 from dither.mechanisms.release import Values
@@ -55,7 +55,7 @@ class CellNoise:
         far = positive(reach, "reach")
         if exact(factor, "factor") <= 1:
             raise InvalidParameter("factor", expected="above 1", found=factor)
-        wanted = MetricLoss.within(positive(radius, "radius") + 2 * far, factor=factor, metric=METRIC)
+        wanted = MetricLoss.within(radius_of(radius) + 2 * far, factor=factor, metric=METRIC)
         epsilon = round_down(wanted.epsilon)
         return cls(plan_optimal(cells, prior, epsilon=epsilon, progress=progress), far)
 

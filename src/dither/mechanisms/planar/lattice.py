@@ -21,7 +21,7 @@ from dither.errors import InvalidParameter
 from dither.exact import Number, exact, positive, round_down
 from dither.noise.bounds import sqrt_bounds
 
-__all__ = ["METRIC", "Lattice", "choose_step", "loss_within"]
+__all__ = ["METRIC", "Lattice", "choose_step", "loss_within", "radius_of"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -73,10 +73,18 @@ class Lattice:
         return places
 
 
+def radius_of(radius: Number) -> Fraction:
+    """`radius` as an exact number of metres, from a millimetre to 1,000 km."""
+    metres = positive(radius, "radius")
+    if not Fraction(1, 1000) <= metres <= 1_000_000:
+        raise InvalidParameter("radius", expected="from 0.001 to 1,000,000 metres", found=radius)
+    return metres
+
+
 def choose_step(radius: Number) -> Fraction:
     """The largest power of two, metres, at which rounding adds at most a thousandth of `radius` (metres) to a distance:
     1/8 for 200. Finer only makes scales longer; coarser makes the words "within the radius" cost accuracy."""
-    wanted = positive(radius, "radius") / (_SHARE * sqrt_bounds(Fraction(2), 64)[1])
+    wanted = radius_of(radius) / (_SHARE * sqrt_bounds(Fraction(2), 64)[1])
     shift = math.floor(math.log2(wanted)) + 1
     while Fraction(2) ** shift > wanted:
         shift -= 1
@@ -88,7 +96,7 @@ def loss_within(radius: Number, *, factor: Number, lattice: Lattice) -> MetricLo
     most `factor`, their rounding to the lattice included: log(factor) / (radius + sqrt(2) step) per metre.
     factor: 4 for the level `ln 4`; above 1. Rounded down to what a ledger keeps exactly, so that two releases at ln 4
     fit an allowance of ln 16."""
-    metres = positive(radius, "radius")
+    metres = radius_of(radius)
     if exact(factor, "factor") <= 1:
         raise InvalidParameter("factor", expected="above 1", found=factor)
     wanted = MetricLoss.within(metres + lattice.slack, factor=factor, metric=METRIC)
