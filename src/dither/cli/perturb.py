@@ -113,7 +113,7 @@ def perturb(
         raise InvalidParameter("--owner-only", expected="with --report FILE", found="no --report")
     _check_report(report)
     with _progress() as tell:
-        request = request_of(asked, lambda what: tell(what, 0, 1))
+        request = request_of(asked, lambda what: tell(what, 0, 0))
         made = perturb_places(request, progress=tell)
     _show(made)
     if report is not None:
@@ -204,6 +204,6 @@ def _progress() -> Iterator[Progress]:
         bar = bars.add_task("reading", total=None)
 
         def tell(what: str, done: int, whole: int) -> None:
-            bars.update(bar, description=what, completed=done, total=whole)
+            bars.update(bar, description=what, completed=done, total=whole or None)
 
         yield tell

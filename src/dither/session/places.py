@@ -31,7 +31,7 @@ __all__ = ["Perturbed", "check_out", "metric_of", "person_column", "perturb_plac
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+"""Told what is being done, how much of it is done, and how much there is: 0 where that is not known."""
 
 _TRIALS = 100_000
 _TRIALS_REMAPPED = 10_000
@@ -89,7 +89,8 @@ def perturb_places(
         # Tried now: what is wrong with it must be said before anything is charged.
         remap(np.zeros((1, 2)), prior.places, prior.weights, epsilon=request.noise.epsilon)
     others = [*request.keep, *([] if request.person is None else [request.person])]
-    tell("reading", 0, 1)
+    _check_ledger_place(request.ledger)
+    tell("reading", 0, 0)
     with PointFile(request.source, numbers=[request.latitude, request.longitude], other=others) as file:
         if file.size == 0:
             raise InvalidParameter("points", expected="at least one row", found="none")
@@ -108,6 +109,7 @@ def perturb_places(
                 chosen, entropy=source, progress=_counting(tell, "adding noise", len(rows))
             )  # fmt: skip
             shown = _afterwards(request, prior, noisy, _counting(tell, "remapping", len(rows)))
+            tell("writing", 0, 0)
             written = file.write(request.out, rows=rows, numbers=request.plane.degrees(shown), keep=len(request.keep))
             try:
                 entry = ledger.answered(entry, _digest(written))
@@ -139,6 +141,19 @@ class _Open:
 
     def __exit__(self, *_: object) -> None:
         self._ledger.close()
+
+
+def _check_ledger_place(path: Path) -> None:
+    """Raises InvalidParameter for a file that is no ledger: opening it as one would take other people's access away."""
+    try:
+        with path.open("rb") as file:
+            is_database = file.read(16) == b"SQLite format 3\0"
+    except FileNotFoundError:
+        return
+    except OSError:
+        is_database = False
+    if not is_database:
+        raise InvalidParameter("--ledger", expected="a ledger, or a file that is not there yet", found=str(path))
 
 
 def _what(request: PlacesRequest) -> str:

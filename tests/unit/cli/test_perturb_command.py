@@ -222,7 +222,7 @@ def test_texts_that_are_no_places_are_refused_without_a_value(folder: Path, text
      ({"--out": "no/where.csv"}, "--out"), ({"--out": "points.parquet"}, "--out"),
      ({"--keep": "nothing"}, "no column"), ({"--keep": "LAT"}, "twice"),
      ({"--lon": "lat"}, "twice"), ({"--radius": "1e900m"}, "1,000,000"), ({"--radius": "1e-900m"}, "0.001"),
-     ({"--level": "ln 1.0000000001"}, "2^-20"), ({"--ledger": "points.parquet"}, "L-"),
+     ({"--level": "ln 1.0000000001"}, "2^-20"), ({"--ledger": "points.csv"}, "--ledger"),
      ({"--remap": "points.parquet"}, "weight"), ({"--reach": "2000km"}, "1,000,000")],
 )  # fmt: skip
 def test_options_that_are_wrong_get_one_error_and_charge_nothing(
@@ -234,6 +234,7 @@ def test_options_that_are_wrong_get_one_error_and_charge_nothing(
     assert main(["perturb", "points.parquet", *given]) in (2, 4)
     told = capsys.readouterr()
     assert told.out == "" and says in told.err and "Traceback" not in told.err
+    assert not list(folder.glob("*.lock")) and stat.S_IMODE(Path("points.csv").stat().st_mode) & 0o044
     assert not Path("points.places.ledger").exists() and not Path("points.perturbed.parquet").exists()
 
 
