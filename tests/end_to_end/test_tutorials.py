@@ -12,10 +12,16 @@ from support.pages import blocks_of, printed
 ROOT = Path(__file__).parents[2]
 ENGLISH = ROOT / "docs" / "tutorials" / "from-differences-to-privacy.md"
 STREAMS = ROOT / "docs" / "how-to" / "release-totals-day-by-day.md"
+LIBRARY = ROOT / "docs" / "how-to" / "use-as-a-library.md"
+OPAQUE = ROOT / "docs" / "how-to" / "opaque-statistics.md"
 CHINESE = ROOT / "docs" / "tutorials" / "from-differences-to-privacy.zh-CN.md"
 
 
-@pytest.mark.parametrize(("page", "least"), [(ENGLISH, 24), (STREAMS, 6)], ids=["tutorial", "streams"])
+@pytest.mark.parametrize(
+    ("page", "least"),
+    [(ENGLISH, 24), (STREAMS, 6), (LIBRARY, 12), (OPAQUE, 4)],
+    ids=["tutorial", "streams", "library", "opaque"],
+)
 def test_a_page_prints_what_it_shows(page: Path, least: int) -> None:
     blocks = blocks_of(page.read_text(encoding="utf-8"))
     assert len(blocks) >= least
@@ -44,7 +50,7 @@ def test_every_block_runs_and_no_figure_is_said_that_was_not_printed(page: Path)
     assert not sorted(number for number in said if number.replace(",", "") not in shown.replace("_", ""))
 
 
-@pytest.mark.parametrize("page", [ENGLISH, CHINESE, STREAMS], ids=["en", "zh", "streams"])
+@pytest.mark.parametrize("page", [ENGLISH, CHINESE, STREAMS, LIBRARY, OPAQUE], ids=lambda page: page.stem)
 def test_links_lead_to_files_that_are_there(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target

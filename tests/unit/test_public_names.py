@@ -27,6 +27,14 @@ SIGNATURES = {
     "Session.tune": "self, table, *, epsilon=None, for_epsilon=1, groups=1",
     "Session.plan_budget": "self, questions, *, epsilon=None, rho=None, delta=None, wishes=None",
     "Session.series": "self, question=None, *, name, first=None, days=None, epsilon=None, rho=None",
+    "Session.sampled_statistic": (
+        "self, f, *, population, bounds, gamma, epsilon, table=None, rows=None, samples=None, norm=1, delta=0, "
+        "otherwise=None, name=None, allowance=None, request=None"
+    ),
+    "Session.explain_sampled_statistic": (
+        "self, f, *, population, bounds, gamma, epsilon, table=None, rows=None, samples=None, norm=1, delta=0, "
+        "otherwise=None, name=None"
+    ),
     "Session.budget": "self",
     "Session.close": "self",
     "Answer.rows": "self",

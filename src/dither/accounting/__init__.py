@@ -2,6 +2,15 @@
 
 Exact rationals in, outward rounding out: costs up, what remains down. Nothing here knows SQL, files or users.
 
+    >>> from fractions import Fraction
+    >>> from dither.accounting import *
+    >>> count = LaplaceEvent(scale=Fraction(10), distance=1)      # a count with discrete Laplace noise of scale 10
+    >>> price(count).epsilon
+    Fraction(1, 10)
+    >>> best = compose([count] * 100).epsilon(delta="1e-6")
+    >>> round(float(best.epsilon), 3), best.because
+    (4.775, 'optimal composition of equal pure events (Kairouz, Oh, Viswanath 2015)')
+
     events, price, admission            what ran, what it costs on the ledger's meters, whether it may
     compose, odometer, odds             what several events cost by every theorem that applies, and in plain words
     convert, renyi, gdp, pld            zCDP, Rényi curves, Gaussian DP and trade-off curves, privacy-loss distributions

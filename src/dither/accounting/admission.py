@@ -159,7 +159,8 @@ def how_many_left(budget: Budget, spent: Spent, cost: Price) -> int | None:
 def allowance_budget(budget: Budget, epsilon: Number | None = None, *, rho: Number | None = None) -> Budget:
     """The budget by which an analyst's allowance or daily limit is judged, on the notion of the data set's budget.
     An epsilon has the same two meters, with rho*(epsilon, the data set's delta_conversion). Failure mass is rationed
-    by the data set's own delta_selection: carried over here, it never binds before the data set's does."""
+    by the data set's own delta_selection: carried over here, it never binds before the data set's does.
+    Raises InvalidParameter for an epsilon under a zCDP budget, or a rho under another."""
     if budget.notion == "zcdp":
         if rho is None or epsilon is not None:
             raise InvalidParameter("allowance", expected="a rho, as the budget has", found=epsilon)
@@ -174,7 +175,8 @@ def allowance_budget(budget: Budget, epsilon: Number | None = None, *, rho: Numb
 
 def worst_case(levels: Sequence[Budget]) -> Budget:
     """What is promised after the budget was raised through these levels by decisions that looked at answers only:
-    the largest epsilon or rho, and the deltas of all levels added. Its `rho_limit` is the largest of the levels'."""
+    the largest epsilon or rho, and the deltas of all levels added. Its `rho_limit` is the largest of the levels'.
+    Raises InvalidParameter for no level, or levels of two notions."""
     if not levels:
         raise InvalidParameter("levels", expected="at least one budget", found=levels)
     if len({level.epsilon is None for level in levels}) > 1:

@@ -35,6 +35,8 @@ _NO_EPSILON = "Gaussian noise has no finite epsilon at delta 0"
 
 @dataclass(frozen=True)
 class Bound:
+    """One theorem's answer: all events together are (epsilon, delta)-DP."""
+
     epsilon: Fraction | None
     """Rounded up; None when no theorem gives a finite epsilon at this delta."""
     delta: Fraction

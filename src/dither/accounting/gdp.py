@@ -125,7 +125,8 @@ def delta_of_gaussian(mu: float, epsilon: float) -> float:
 
 
 def epsilon_of_gaussian(mu: float, delta: Number) -> Fraction:
-    """The least epsilon >= 0 at which mu-GDP is (epsilon, delta)-DP, rounded up."""
+    """The least epsilon >= 0 at which mu-GDP is (epsilon, delta)-DP, rounded up.
+    Raises InvalidParameter for a mu below 0."""
     wanted = _probability(delta)
     if mu < 0 or not math.isfinite(mu):
         raise InvalidParameter("mu", expected="a finite number, 0 or above", found=mu)

@@ -32,7 +32,7 @@ _BITS = 128
 def grouped(event: Event, size: int) -> Event:
     """The same event between data sets that differ in `size` units: noise stays, distances grow with the group.
     Distances add up along a path of single changes, for every kind of noise; a choice of bounded range has `size` times
-    the range."""
+    the range.  Raises GuaranteeError for a class of event without a rule."""
     k = _size(size)
     match event:
         case LaplaceEvent(scale, distance):
@@ -82,7 +82,7 @@ def group_gaussian(mu: float, size: int) -> float:
 def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
     """The curve for k = 2^c units: at order alpha/k, 3^c times the divergence at alpha, for alpha >= 2k.
     size: a power of two.  Source: Mironov 2017, group privacy (arXiv 1702.07476). Where the events are known,
-    `grouped` is tighter."""
+    `grouped` is tighter.  Raises InvalidParameter for other sizes, and for a curve with failure mass."""
     k = _size(size)
     c = k.bit_length() - 1
     if k != 1 << c:

@@ -50,7 +50,8 @@ def right_at_most(epsilon: Number, delta: Number = 0) -> Fraction:
 
 
 def in_words(epsilon: Number, delta: Number = 0, *, prior: Number = "0.01", unit: str = "patient") -> str:
-    """One sentence, rounded so that it stays true: "A guess about one patient can go from 1 % to at most 2.7 %"."""
+    """One sentence about (epsilon, delta)-DP, rounded so that it stays true: "A guess about one patient can go from 1 %
+    to at most 2.7 %"."""
     p, d = _share(prior, "prior"), _share(delta, "delta")
     _, most = guess_after(p, epsilon)
     sentence = f"A guess about one {unit} can go from {percent_text(p, 4)} to at most {percent_text(most, 2)}"

@@ -65,7 +65,8 @@ class Price:
 
 
 def price(event: Event) -> Price:
-    """The cost of an event: exact, or rounded up to 1e-18 where the exact value is irrational or unwieldy."""
+    """The cost of an event: exact, or rounded up to 1e-18 where the exact value is irrational or unwieldy.
+    Raises GuaranteeError for a class of event that has no price."""
     match event:
         case LaplaceEvent(scale, distance):
             epsilon = Fraction(distance) / scale

@@ -44,6 +44,11 @@ class RandomLoss:
         if not self.population:
             raise InvalidParameter("population", expected="a name", found=self.population)
 
+    @classmethod
+    def of(cls, *, population: str, epsilon: Number = 0, delta: Number = 0, gamma: Number = 0) -> RandomLoss:
+        """The loss of these amounts, each an exact number, 0 or above; all 0 names the notion and costs nothing."""
+        return cls(exact(epsilon, "epsilon"), exact(delta, "delta"), exact(gamma, "gamma"), population)
+
     def __add__(self, other: RandomLoss) -> RandomLoss:
         """Releases about the same data: epsilon, delta and gamma add up."""
         if not isinstance(other, RandomLoss) or other.population != self.population:
@@ -72,7 +77,8 @@ class SamplePlan:
 
 def sample_plan(*, gamma: Number | None = None, samples: int | None = None) -> SamplePlan:
     """The plan of the sensitivity sampler for a wanted gamma (fewest samples), or for a number of samples (least gamma,
-    the largest difference). Give one of the two.
+    the largest difference). Give one of the two; raises InvalidParameter for both, a gamma outside (0, 1), or fewer
+    than 2 samples.
 
     The share of the population's differences above the chosen one is at most gamma except with probability r over the
     sample, by the Dvoretzky-Kiefer-Wolfowitz inequality; r is a part of gamma and chosen best. Where the largest

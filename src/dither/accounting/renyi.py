@@ -92,7 +92,8 @@ class RenyiCurve:
 
 
 def renyi_curve(events: Iterable[Event], orders: Floats = ORDERS) -> RenyiCurve:
-    """The curve of these events together, fixed in advance.  orders: above 1, ascending."""
+    """The curve of these events together, fixed in advance.
+    orders: (n_orders,) float64, above 1, ascending.  Raises InvalidParameter for others."""
     counted = Counter(flatten(events))
     if orders.ndim != 1 or not np.all(orders > 1) or not np.all(np.diff(orders) > 0):
         raise InvalidParameter("orders", expected="ascending and above 1", found=orders)

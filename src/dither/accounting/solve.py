@@ -35,7 +35,7 @@ def most_events(event: Event, *, epsilon: Number, delta: Number = 0) -> int:
 
 def epsilon_each(count: int, *, epsilon: Number, delta: Number = 0) -> Fraction:
     """The epsilon that each of `count` pure questions may have, so that all together are (epsilon, delta)-DP; rounded
-    down, within 1e-9 of the largest."""
+    down, within 1e-9 of the largest.  Raises InvalidParameter for a count below 1."""
     limit = positive(epsilon, "epsilon")
     if count < 1:
         raise InvalidParameter("count", expected="1 or above", found=count)

@@ -61,6 +61,7 @@ class SecretSample:
 def amplified(epsilon: Number, delta: Number, sample: SecretSample) -> tuple[Fraction, Fraction]:
     """What an (epsilon, delta)-DP event of the sample costs the whole data: (log(1 + q(e^epsilon - 1)), q delta),
     rounded up. The event's own guarantee must be for the sample's neighbouring relation.
+    Raises InvalidParameter for amounts below 0 or a delta above 1.
     Source: Balle, Barthe, Gaboardi 2018, Theorems 8 and 9."""
     e, d = exact(epsilon, "epsilon"), exact(delta, "delta")
     if e < 0 or not 0 <= d <= 1:
@@ -76,6 +77,7 @@ def amplified_renyi(events: Iterable[Event], sample: SecretSample, highest: int 
 
     log(sum over k of C(alpha, k) (1-q)^(alpha-k) q^k e^((k-1) D_k)) / (alpha - 1), D_k the events' own divergence: for
     laws that are mirror images of one another, as those of all events here are.
+    Raises InvalidParameter for a sample that is not a Poisson sample, and orders out of reach.
     Source: Mironov, Talwar, Zhang 2019 (arXiv 1908.10530), section 3.3; for these events: the proof note."""
     if sample.neighbours != "add_remove":
         raise InvalidParameter("sample", expected="a Poisson sample", found=sample)

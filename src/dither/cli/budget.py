@@ -100,9 +100,10 @@ def verify(
     receipt: Annotated[Path | None, typer.Option("--receipt", help="Also find the entry of this receipt.")] = None,
     catalog: CatalogPath = DEFAULT_CATALOG,
 ) -> None:
-    """Check every row, every total and every kept answer of the ledger; with a receipt, that it was not rolled back."""
+    """Check every row, every total and every kept answer of the ledger; with a receipt, that it was not rolled back.
+    Ledgers of other notions beside it are checked too."""
     from dither.answer.receipt import Receipt
-    from dither.cli.context import check_entry, check_ledger, read_catalog, signed_part
+    from dither.cli.context import check_apart, check_entry, check_ledger, read_catalog, signed_part
     from dither.cli.screen import out
 
     declared = read_catalog(catalog_place(context, catalog))
@@ -115,6 +116,8 @@ def verify(
     out().print(
         f"The ledger holds: {found.rows} rows, head {found.head[:16]}{with_receipt}.", style="green", markup=False
     )
+    for sentence in check_apart(declared):
+        out().print(sentence, style="green", markup=False)
 
 
 @app.command("adopt")

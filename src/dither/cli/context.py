@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "asking",
+    "check_apart",
     "check_entry",
     "check_ledger",
     "ledger_at",
@@ -212,6 +213,32 @@ def check_ledger(catalog: Catalog, signed: Receipt | None) -> Verification:
             f"{found.problem}{where}", hint="Stop asking, and restore a backup: docs/how-to/back-up-a-ledger.md."
         )
     return found
+
+
+def check_apart(catalog: Catalog) -> list[str]:
+    """Check the ledgers of other notions beside the catalog's; a sentence for each. Raises LedgerCorrupt."""
+    from dither.ledger.apart import ApartLedger
+    from dither.ledger.apart_places import found_beside
+    from dither.ledger.apart_rows import loss_text
+
+    sentences = []
+    for place in found_beside(ledger_path(catalog)):
+        ledger = ApartLedger.look(place)
+        try:
+            found, notion, total = ledger.verify(), ledger.notion, loss_text(ledger.total())
+        finally:
+            ledger.close()
+        if not found.holds:
+            where = f" (row {found.first_broken})" if found.first_broken else ""
+            raise LedgerCorrupt(
+                f"The ledger of {notion}: {found.problem}{where}",
+                hint="Stop releasing under it, and restore a backup: docs/how-to/back-up-a-ledger.md.",
+            )
+        sentences.append(
+            f"The ledger of {notion} holds: {found.rows} rows, head {found.head[:16]}; charged {total}. "
+            "It is not differential privacy and no part of the budget."
+        )
+    return sentences
 
 
 def check_entry(catalog: Catalog, receipt: AnswerReceipt) -> None:

@@ -94,7 +94,13 @@ from dither.differences.neighbours import (
 )
 from dither.differences.newton import NewtonSeries, difference_table, newton_series
 from dither.differences.operators import backward, central, central_half_step, difference, forward, inverse, shift
-from dither.differences.sampled import SampledSensitivity, sampled_sensitivity, samples_needed
+from dither.differences.sampled import (
+    SampledSensitivity,
+    gamma_of_rank,
+    rank_needed,
+    sampled_sensitivity,
+    samples_needed,
+)
 from dither.differences.sensitivity import (
     GroupSensitivity,
     Sensitivity,
@@ -173,4 +179,6 @@ __all__ = [
     "SampledSensitivity",
     "sampled_sensitivity",
     "samples_needed",
+    "rank_needed",
+    "gamma_of_rank",
 ]

@@ -42,7 +42,7 @@ _SCHEMES: Mapping[str, Operator] = MappingProxyType(
 
 def derivative(f: Function, x: Any, *, step: Any, scheme: Scheme = "central", order: int = 1) -> Any:
     """Estimate of f^(order)(x): the difference of that order over step^order, with error O(step^accuracy(scheme)).
-    order: >= 1.  Exact for polynomials of degree < order + accuracy.
+    order: >= 1.  step: > 0.  Raises InvalidParameter outside these. Exact for polynomials of degree < order + accuracy.
     Proof: docs/proofs/differences/accuracy.md"""
     n = whole_number(order, "order", least=1)
     if not step > 0:
@@ -112,7 +112,7 @@ def remainder_bound(x: Any, *, degree: int, at: Any = 0, step: Any, derivative_b
         M/(n+1)! · |x-a| |x-a-h| ... |x-a-nh|,   n = degree, M = derivative_bound
 
     for every f whose (n+1)-th derivative is at most M in size on an interval holding x, a and a+nh. Exact for exact
-    arguments.  Proof: docs/proofs/differences/newton.md"""
+    arguments.  Raises InvalidParameter for a derivative_bound below 0.  Proof: docs/proofs/differences/newton.md"""
     n = whole_number(degree, "degree", least=0)
     if not derivative_bound >= 0:
         raise InvalidParameter("derivative_bound", expected="a number of at least 0", found=derivative_bound)

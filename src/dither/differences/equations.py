@@ -149,7 +149,8 @@ def exponential_growth(rate: Any, *, start: Any, step: Any = 1) -> Twins:
 
 
 def affine_growth(rate: Any, constant: Any, *, start: Any, step: Any = 1) -> Twins:
-    """Δy/h = rate·y + constant beside y' = rate·y + constant; a straight line when rate is 0."""
+    """Δy/h = rate·y + constant beside y' = rate·y + constant; a straight line when rate is 0. Raises
+    InvalidParameter for a step that is not above 0."""
     if not step > 0:
         raise InvalidParameter("step", expected="a number above 0", found=step)
     if rate == 0:

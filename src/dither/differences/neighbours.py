@@ -41,7 +41,8 @@ def neighbouring_pairs(
     relation: NeighbouringRelation, domain: Sequence[T], size: int, *, ordered: bool = False
 ) -> Iterator[tuple[tuple[T, ...], tuple[T, ...]]]:
     """Every pair of neighbours once. ADD_REMOVE: (without, with) the unit, the larger of at most `size` units.
-    REPLACE: both of exactly `size` units.  `ordered`: sequences; a unit may enter at any place."""
+    REPLACE: both of exactly `size` units.  `ordered`: sequences; a unit may enter at any place.
+    Raises InvalidParameter for another relation."""
     units = whole_number(size, "size", least=0)
     if not ordered:
         return pairs_within(relation, domain, units, distance=1)
@@ -68,7 +69,7 @@ def pairs_within(
     relation: NeighbouringRelation, domain: Sequence[T], size: int, *, distance: int
 ) -> Iterator[tuple[tuple[T, ...], tuple[T, ...]]]:
     """Every pair of different multisets at most `distance` changes apart, once: the two share what they can, and the
-    rest of each comes after the shared units. Sizes as in `neighbouring_pairs`."""
+    rest of each comes after the shared units. distance: >= 1.  Sizes and what it raises as in `neighbouring_pairs`."""
     units, changes = whole_number(size, "size", least=0), whole_number(distance, "distance", least=1)
     match relation:
         case "add_remove":

@@ -71,7 +71,7 @@ def newton_series(
     """Newton's series of f at origin with n+1 terms, n = degree; equal to f when f is a polynomial of degree <= n.
 
     f: a function (degree is then needed; it is asked at origin, origin+step, ..., origin+n·step and nowhere else), or
-    these n+1 values themselves.  Proof: docs/proofs/differences/newton.md"""
+    these n+1 values themselves. Raises InvalidParameter for fewer.  Proof: docs/proofs/differences/newton.md"""
     if callable(f):
         n = whole_number(degree, "degree", least=0)
         values: list[Any] = [f(moved(origin, k * step)) for k in range(n + 1)]

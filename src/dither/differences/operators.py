@@ -111,7 +111,8 @@ def shift(f: NDArray[Any], a: Any = 1, *, axis: int = -1) -> NDArray[Any]: ...
 @overload
 def shift(f: Sequence[Any], a: Any = 1, *, axis: int = -1) -> list[Any]: ...
 def shift(f: Any, a: Any = 1, *, axis: int = -1) -> Any:
-    """E^a f, the function x ↦ f(x+a). On data a is whole and zeros move in: E⁻¹ delays, and ∇ = 1 - E⁻¹."""
+    """E^a f, the function x ↦ f(x+a). On data a is whole (another raises InvalidParameter) and zeros move in: E⁻¹
+    delays, and ∇ = 1 - E⁻¹."""
     if callable(f):
         return lambda x: f(moved(x, a))
     from dither.differences import sequences

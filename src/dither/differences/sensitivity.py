@@ -150,7 +150,8 @@ def lipschitz_constant(
 
 
 def difference_norm(difference: Components, norm: Norm) -> Fraction:
-    """L1, L2 (rounded up to 1e-18 unless rational) or maximum norm of an exact vector."""
+    """L1, L2 (rounded up to 1e-18 unless rational) or maximum norm of an exact vector; raises InvalidParameter for
+    another norm."""
     sizes = [abs(value) for value in difference.values()]
     match norm:
         case 1:

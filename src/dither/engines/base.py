@@ -66,6 +66,11 @@ class Engine(Protocol):
         """Kept rows by the level of a number's size (`mechanisms.value_bounds`): (2 * LEVELS + 1,) counts, from the
         largest negative over zero to the largest positive; NULL and NaN in none."""
 
+    def one_row_each(self, table: str, columns: Sequence[str]) -> Secret[Columns]:
+        """One row of each unit of a protected table, its columns as questions read them (in their bounds, of their
+        listed values), by the catalog's names.  columns: folded names of columns the catalog declares.
+        Raises EngineError with a fixed text, whatever the database said."""
+
     def store_kept(self, table: str, tau: int) -> None:
         """Keep the rows that count (at most tau a unit) where only the owner can read them, for faster questions."""
 

@@ -26,8 +26,8 @@ from dither.mechanisms.value_bounds import LEVELS
 from dither.plan import nodes
 from dither.secret import Secret
 from dither.sql.embedded import Columns
-from dither.sql.expressions import Expr
-from dither.sql.printing import quote_name
+from dither.sql.expressions import Expr, columns_of
+from dither.sql.printing import print_expr, quote_name
 
 __all__ = ["DuckDBEngine", "open_engine", "schema_at"]
 
@@ -129,6 +129,21 @@ class DuckDBEngine:
         counts = np.zeros(2 * LEVELS + 1, dtype=np.int64)
         counts[_integers(read["level"]) + LEVELS] = _integers(read["n"])
         return Secret(counts)
+
+    def one_row_each(self, table: str, columns: Sequence[str]) -> Secret[Columns]:
+        scan, read = self._whole_scan(table, 1)
+        declared = self._catalog.tables[table].columns
+        wanted = {fold(entry.name): read[entry.id] for entry in scan.columns if fold(entry.name) in columns}
+        rows = relations.kept_relation_sql(scan, self._emission(), columns_of(*wanted.values()))
+        selected = [f"{print_expr(wanted[name])} AS {quote_name(declared[name].name)}" for name in columns]
+        before = self._source.version()
+        try:
+            found = dict(self._cursor().execute(f"SELECT {', '.join(selected)} FROM ({rows}) AS q").fetchnumpy())
+        except duckdb.Error:
+            raise EngineError(FAILED) from None
+        if self._public_version not in (None, before) or self._source.version() != before:
+            raise EngineError(FAILED)
+        return Secret(found)
 
     def store_kept(self, table: str, tau: int) -> None:
         if self._kept_path is None:

@@ -175,6 +175,11 @@ class ApartLedger(Generic[L]):
             page.append("allowance", facts, allowance=allowance)
         self._declared = None
 
+    def restrict(self, allowance: L) -> None:
+        """Hold this opened ledger to an allowance: the lesser of it and what is in force counts. Not recorded."""
+        rows_.check_same(allowance, self._zero, "allowance")
+        self._declared = rows_.lesser(self._declared, allowance)
+
     def total(self) -> L:
         """Everything charged so far, answered or not."""
         with self._reading() as page:

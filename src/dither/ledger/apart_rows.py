@@ -111,10 +111,10 @@ def check_same(loss: object, zero: MetricLoss | RandomLoss, name: str = "loss") 
 
 
 def loss_text(loss: MetricLoss | RandomLoss) -> str:
-    """`epsilon 0.5, gamma 0.01`: amounts that are zero are left out, unless all are."""
+    """`epsilon 0.5, gamma 0.01`: amounts but the epsilon are left out where they are zero."""
     amounts = _amounts(loss)
-    shown = [f"{name} {decimal_text(value, 30)}" for name, value in amounts.items() if value]
-    return ", ".join(shown) or "epsilon 0"
+    shown = [f"{name} {decimal_text(value, 30)}" for name, value in amounts.items() if value or name == "epsilon"]
+    return ", ".join(shown)
 
 
 def as_charged(loss: L) -> L:

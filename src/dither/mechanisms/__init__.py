@@ -1,6 +1,18 @@
-"""Private mechanisms on integer arrays: each returns what it released, the law of its noise, and the event it was.
+"""Private mechanisms on plain arrays: each returns what it released, the law of its noise, and the event it was.
 
-A plain library (NumPy int64 in, Release out) and the noise stage of the SQL path, which hands it Secret vectors.
+Integers in, integers out, noise of exactly the stated law; `laplace_sum` and `private_quantile` take floats, which they
+put on a grid first. It is also the noise stage of the SQL path, which hands it Secret vectors. Loads NumPy and no
+database.
+
+    >>> import numpy as np
+    >>> from dither.mechanisms import *
+    >>> from dither.noise import insecure_seeded          # for a page that repeats; leave `entropy` out otherwise
+    >>> released = laplace(np.array([120, 45, 7]), sensitivity=1, epsilon="0.5", entropy=insecure_seeded(1))
+    >>> released.values, released.half_width(0.95), released.price.epsilon
+    (array([118,  46,   7]), 6, Fraction(1, 2))
+
+A mechanism adds nothing up: keep the events (`released.event`) and ask `accounting.compose`. More, ten lines each:
+docs/how-to/use-as-a-library.md.
 """
 
 from dither.mechanisms import planar
@@ -16,8 +28,17 @@ from dither.mechanisms.keys import (
 )
 from dither.mechanisms.laplace import laplace, laplace_scale
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
+from dither.mechanisms.quantile_release import QuantileRelease, private_quantile
 from dither.mechanisms.release import Neighbours, Release, saturate
 from dither.mechanisms.running import RunningPlan, RunningRelease, RunningStream, plan_running_totals, running_totals
+from dither.mechanisms.sampled import (
+    Population,
+    SampledNoise,
+    SampledRelease,
+    Statistic,
+    sampled_noise,
+    sampled_statistic,
+)
 
 __all__ = [
     "laplace",
@@ -44,10 +65,18 @@ __all__ = [
     "row_levels",
     "exponential",
     "Choice",
+    "private_quantile",
+    "QuantileRelease",
     "running_totals",
     "plan_running_totals",
     "RunningPlan",
     "RunningRelease",
     "RunningStream",
     "planar",
+    "sampled_statistic",
+    "sampled_noise",
+    "SampledNoise",
+    "SampledRelease",
+    "Population",
+    "Statistic",
 ]

@@ -63,6 +63,7 @@ def first_at_or_below(
     monotone: bool = True,
     entropy: Entropy | None = None,
 ) -> int | None:
-    """Index of the first count that is (noisily) at or below the threshold, or None; epsilon-DP as a whole."""
+    """Index of the first count that is (noisily) at or below the threshold, or None; epsilon-DP as a whole.
+    counts: (n,) integers.  threshold: public.  sensitivity, monotone: as `AboveThreshold` takes them."""
     scan = AboveThreshold(threshold, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, entropy=entropy)
     return next((index for index, count in enumerate(saturate(counts)) if scan.at_or_below(int(count))), None)

@@ -42,7 +42,8 @@ def exponential(
 ) -> Choice:
     """Choose index i with probability proportional to weights[i] exp(unit * scores[i]): unit is
     epsilon / (2 sensitivity), or epsilon / sensitivity when one unit moves all scores in one direction (`monotone`).
-    sensitivity: how far neighbours can move any one score.  weights: public, whole, not all 0.
+    scores: (n,) integers, n >= 1.  sensitivity: how far neighbours can move any one score, >= 1.
+    weights: (n,) public, whole, not all 0.  epsilon: nats, > 0.  Raises InvalidParameter outside these.
     For all neighbours: the privacy losses of all indices lie in an interval of length epsilon (bounded range), hence
     epsilon-DP and epsilon^2/8-zCDP.
     Source: McSherry and Talwar 2007; Cesar and Rogers 2021."""

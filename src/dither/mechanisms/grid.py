@@ -54,7 +54,8 @@ class Grid:
 def choose_grid(low: Number, high: Number, noise_scale: Number, rows: int, *, whole: bool = False) -> Grid:
     """The coarsest grid on which rounding `rows` values moves their sum by at most 1 % of `noise_scale`; coarser still
     when sums could otherwise pass 2^60 (`rounding_bound` then says the bias). All arguments are public.
-    noise_scale: in units of the answer.  rows: public maximum.  whole: values are integers, no step below 1."""
+    noise_scale: in units of the answer.  rows: public maximum.  whole: values are integers, no step below 1.
+    Raises InvalidParameter for fewer than 1 row or a noise that is not above 0."""
     largest = max(abs(exact(low, "low")), abs(exact(high, "high")))
     if rows < 1:
         raise InvalidParameter("rows", expected="at least 1", found=rows)
@@ -69,7 +70,8 @@ def choose_grid(low: Number, high: Number, noise_scale: Number, rows: int, *, wh
 
 
 def row_steps(bounds: tuple[int, int], neighbours: Neighbours = "add_remove") -> int:
-    """How far one row can move a sum, in steps; `bounds` are the rounded, clamped end points."""
+    """How far one row can move a sum, in steps; `bounds` are the rounded, clamped end points.
+    Raises InvalidParameter for bounds whose low end is above the high one."""
     low, high = bounds
     if low > high:
         raise InvalidParameter("bounds", expected="low <= high", found=bounds)
@@ -77,7 +79,9 @@ def row_steps(bounds: tuple[int, int], neighbours: Neighbours = "add_remove") ->
 
 
 def sum_steps(values: npt.NDArray[Any], grid: Grid, bounds: tuple[Number, Number]) -> int:
-    """The exact sum, in steps, of the clamped and rounded values. NaN counts as a missing value: it adds 0."""
+    """The exact sum, in steps, of the clamped and rounded values. NaN counts as a missing value: it adds 0.
+    values: (n,) floats, at most 2^31 of them.  bounds: (low, high), in units of the values, within 2^61 steps; raises
+    InvalidParameter beyond."""
     low, high = grid.to_steps(bounds[0]), grid.to_steps(bounds[1])
     steps = _to_steps(values, grid, low, high)
     # Two halves of 32 bits: each sum is exact in int64 for up to 2^31 rows.
@@ -112,9 +116,10 @@ def laplace_sum(
     entropy: Entropy | None = None,
 ) -> SumEstimate:
     """An epsilon-DP sum of floats, each clamped to `bounds`.
+    values: (n,) floats; NaN counts as missing.  bounds: public, low <= high, not both 0.  epsilon: nats, > 0.
     Precondition: one unit holds at most `max_rows_per_unit` of the rows.
     most_rows: a public maximum that sets how fine the grid is; more rows stay private, with more rounding than the
-    interval allows for."""
+    interval allows for.  Raises InvalidParameter outside these."""
     low, high = exact(bounds[0], "bounds"), exact(bounds[1], "bounds")
     if low > high or low == high == 0:
         raise InvalidParameter("bounds", expected="low <= high, not both 0", found=bounds)

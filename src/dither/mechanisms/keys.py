@@ -71,7 +71,8 @@ def optimal_selection(
 
 
 def selection_event(epsilon: Number, delta: Number, neighbours: Neighbours = "add_remove") -> SelectionEvent:
-    """The event of `optimal_selection`. Replacing a unit moves two keys by one: both halves are paid."""
+    """The event of `optimal_selection` at this epsilon and delta. Replacing a unit moves two keys by one: both halves
+    are paid."""
     e, d = positive(epsilon, "epsilon"), positive(delta, "delta")
     return SelectionEvent(2 * e, 2 * d - d * d) if neighbours == "replace" else SelectionEvent(e, d)
 

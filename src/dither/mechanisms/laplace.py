@@ -20,7 +20,9 @@ __all__ = ["laplace", "laplace_scale"]
 
 def laplace(values: Values, *, sensitivity: int, epsilon: Number, entropy: Entropy | None = None) -> Release:
     """Release integers under epsilon-DP.
+    values: integers, an array of any shape; the release has the same shape, int64.
     sensitivity: largest L1 distance between the whole vectors of neighbours, in steps, >= 1.  epsilon: nats, > 0.
+    Raises InvalidParameter outside these, and for anything but integers.
     For all neighbours D, D' and every set S: Pr[values in S] <= e^epsilon Pr'[values in S].
     Source: Dwork, McSherry, Nissim, Smith 2006; discrete form Ghosh, Roughgarden, Sundararajan 2009."""
     scale = laplace_scale(sensitivity=sensitivity, epsilon=epsilon)
@@ -29,7 +31,8 @@ def laplace(values: Values, *, sensitivity: int, epsilon: Number, entropy: Entro
 
 
 def laplace_scale(*, sensitivity: int, epsilon: Number) -> Fraction:
-    """Scale b, in steps, at which discrete Laplace noise is epsilon-DP. Exact, no rounding."""
+    """Scale b, in steps, at which discrete Laplace noise is epsilon-DP. Exact, no rounding.
+    sensitivity: L1, in steps, >= 1.  epsilon: nats, > 0.  Raises InvalidParameter outside these."""
     if not isinstance(sensitivity, int) or isinstance(sensitivity, bool) or sensitivity < 1:
         raise InvalidParameter("sensitivity", expected="a whole number of steps, at least 1", found=sensitivity)
     return sensitivity / positive(epsilon, "epsilon")

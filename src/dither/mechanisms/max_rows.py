@@ -59,7 +59,7 @@ class TunedCap:
 
 
 def row_levels(maximum: int) -> tuple[int, ...]:
-    """The public grid: 1, 2, 3, ... growing by a tenth, ending at `maximum`."""
+    """The public grid: 1, 2, 3, ... growing by a tenth, ending at `maximum`, >= 1. Raises InvalidParameter below."""
     if maximum < 1:
         raise InvalidParameter("maximum", expected="at least 1", found=maximum)
     levels = [1]
@@ -80,7 +80,7 @@ def choose_max_rows(
     entropy: Entropy | None = None,
 ) -> TunedCap:
     """Choose a level of `levels` as the most rows kept per unit, under epsilon-DP.
-    histogram: len(levels) + 1 counts of units: rows in (levels[i-1], levels[i]], the last one above all levels.
+    histogram: (len(levels) + 1,) counts of units: rows in (levels[i-1], levels[i]], the last one above all levels.
     epsilon_query: what later questions typically spend.  groups: how many public groups they have; the number of keys
     found in the data is private and must not be used here.
 

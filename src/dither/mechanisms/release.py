@@ -57,7 +57,8 @@ def add_noise(values: Values, law: DiscreteLaplace | DiscreteGaussian, entropy: 
 
 
 def saturate(values: Values) -> Integers:
-    """The integers as int64, each moved into +-2^61. Raises InvalidParameter for anything but integers."""
+    """The integers as int64 in the same shape, each moved into +-2^61; it adds no noise.
+    Raises InvalidParameter for anything but integers."""
     array = opened(values)
     if array.dtype == object:
         if not all(isinstance(value, int) for value in array.flat):

@@ -3,6 +3,12 @@
 Every draw has exactly the stated law: no floating-point number decides an outcome (Mironov 2012 shows what happens
 otherwise). Bytes come from the system's generator; `entropy=` injects another source, for tests and papers.
 
+    >>> from dither.noise import *
+    >>> discrete_laplace(10, 5, entropy=insecure_seeded(1))       # scale 10: Pr(k) proportional to exp(-|k|/10)
+    array([-10,   4,   0,  -7, -19])
+    >>> DiscreteGaussian(100).half_width(0.95)                    # |noise| is at most this with at least 95 %
+    20
+
     laplace, gaussian, geometric, planar     laws and their draws
     uniform, categorical             uniform integers, coins exp(-x), the exponential mechanism's choice
     lazy, split, draw                how a draw is made; `gaussian_sums`, `interval`, `bounds`: certified numbers

@@ -21,7 +21,7 @@ _GUARD = 24
 
 
 def exp_neg(x: Fraction, bits: int) -> tuple[int, int]:
-    """Integers low <= 2^bits exp(-x) <= high, for x >= 0; high - low <= 2.
+    """Integers low <= 2^bits exp(-x) <= high, for x >= 0; high - low <= 2. Raises InvalidParameter below 0.
     exp(-x) = exp(-x / 2^j)^(2^j), the inner one by its alternating Taylor series, then j squarings."""
     if x < 0:
         raise InvalidParameter("x", expected="a number >= 0", found=x)
@@ -50,7 +50,7 @@ def exp_bounds(x: Fraction, bits: int) -> Bounds:
 
 
 def log_bounds(x: Fraction, bits: int) -> Bounds:
-    """low <= ln(x) <= high for rational x > 0, width at most 2^-bits.
+    """low <= ln(x) <= high for rational x > 0, width at most 2^-bits. Raises InvalidParameter for other x.
     x = 2^k m with 1/2 < m < 2, and ln m = 2 artanh((m - 1) / (m + 1))."""
     if x <= 0:
         raise InvalidParameter("x", expected="a number above 0", found=x)

@@ -31,7 +31,8 @@ def uniform_below(n: int, size: None = None, *, entropy: Entropy | None = None) 
 def uniform_below(n: int, size: int, *, entropy: Entropy | None = None) -> Ints: ...
 def uniform_below(n: int, size: int | None = None, *, entropy: Entropy | None = None) -> int | Ints:
     """Exact uniform draws from 0 .. n-1: an int, or an int64 array of `size`. n: > 0, for arrays at most 2^63.
-    As many bits as n - 1 has are read; a number >= n is thrown away and drawn again, so all n stay equally likely."""
+    As many bits as n - 1 has are read; a number >= n is thrown away and drawn again, so all n stay equally likely.
+    Raises InvalidParameter for other n."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n <= 0:
         raise InvalidParameter("n", expected="a whole number above 0", found=n)
     source = entropy or system_entropy()
@@ -47,7 +48,8 @@ def bernoulli_exp(x: Number, size: None = None, *, entropy: Entropy | None = Non
 @overload
 def bernoulli_exp(x: Number, size: int, *, entropy: Entropy | None = None) -> NDArray[np.bool_]: ...
 def bernoulli_exp(x: Number, size: int | None = None, *, entropy: Entropy | None = None) -> bool | NDArray[np.bool_]:
-    """Exact draws that are True with probability exp(-x): a bool, or a bool array of `size`. x: rational, >= 0."""
+    """Exact draws that are True with probability exp(-x): a bool, or a bool array of `size`. x: rational, >= 0.
+    Raises InvalidParameter below."""
     exponent = exact(x, "x")
     if exponent < 0:
         raise InvalidParameter("x", expected="a number >= 0", found=x)

@@ -6,7 +6,7 @@ Flow: lowering calls these through `PublicFacts` and `KeyLists`. They read publi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,17 @@ class Facts:
         """Digest of the contents of all public tables below a measure."""
         tables = sorted({n.table for n in nodes.walk_rows(measure.input) if isinstance(n, nodes.PublicScan)})
         return hashlib.sha256(repr([(t, self._contents(t)) for t in tables]).encode()).hexdigest() if tables else ""
+
+    def public_rows(self, table: str, columns: Sequence[str]) -> Any:
+        """All rows of a public table, some of its columns, by folded name: as questions read them."""
+        relation = self._public(table)
+        found = {fold(column.name): column.expr for column in relation.columns}
+        selected = ", ".join(f"{print_expr(found[name])} AS {quote_name(name)}" for name in columns)
+        return self._read(relation.node, f"SELECT {selected}")
+
+    def public_columns(self, table: str) -> tuple[str, ...]:
+        """Folded names of the columns of a public table that questions may read."""
+        return tuple(fold(column.name) for column in self._public(table).columns)
 
     def _count(self, node: nodes.Rows) -> int:
         return int(self._read(node, "SELECT count(*) AS n")["n"][0])

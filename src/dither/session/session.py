@@ -42,11 +42,14 @@ from dither.session.decide import decide, foresee
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
 from dither.session.offers import Offered, Within, keeping, offered, planned
+from dither.session.opaque import OpaqueStatistics
 from dither.session.stages import Stage, bound, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
 
 if TYPE_CHECKING:
+    from dither.accounting import RandomLoss
+    from dither.ledger.apart import ApartLedger
     from dither.ledger.ledger import Ledger
     from dither.ledger.registry import OtherLedger
     from dither.session.series import Series
@@ -59,7 +62,7 @@ Clock = Callable[[], dt.datetime]
 Fresh = Mapping[tuple[int, int], NewVector]
 
 
-class Session:
+class Session(OpaqueStatistics):
     """Ask questions of one data set, on one ledger, as one analyst. Made by `dither.open`."""
 
     def __init__(
@@ -91,6 +94,8 @@ class Session:
         """Folded table name -> rows kept per unit, for tables where it is declared or tuned."""
         self.bounds = dict(bounds or {})
         """(folded table, column) -> bounds chosen privately for a column that declares none."""
+        self.apart_ledgers: dict[str, ApartLedger[RandomLoss]] = {}
+        """Population -> its ledger of random DP, where the data set's own ledger is in memory."""
         self.entropy = entropy
         """Where noise comes from; None: the system."""
         self._clock = clock or (lambda: dt.datetime.now(dt.UTC))
@@ -223,6 +228,8 @@ class Session:
         return open_series(self, question, name=name, first=first, days=days, epsilon=epsilon, rho=rho)
 
     def close(self) -> None:
+        for ledger in self.apart_ledgers.values():
+            ledger.close()
         self.engine.close()
         self.ledger.close()
 

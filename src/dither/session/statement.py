@@ -112,6 +112,8 @@ class _Writer:
             epsilon = round_up(epsilon_of(promised.rho, SMALL_CHANCE), Fraction(1, 1000))
             text = self.say("zcdp", rho=_amount(promised.rho), converted=_amount(epsilon), **figures)
         blocks = [Block(text), Block(self.odds(epsilon))]
+        if self.facts.apart:
+            blocks.append(Block(self.say("apart_note", count=len(self.facts.apart))))
         rows: list[tuple[str, ...]] = []
         if promised.epsilon is not None:
             rows.append(("epsilon", _amount(promised.epsilon), _amount(spent.epsilon)))
@@ -247,12 +249,22 @@ class _Writer:
         return [*blocks, Block(self.say("access"))]
 
     def exposure(self) -> list[Block]:
-        blocks = [Block(self.say("exposure")), Block(self.say("others"))]
+        blocks = [Block(self.say("exposure")), Block(self.say("others")), *self.apart()]
         if self.facts.release is not None:
             blocks.append(Block(self.say("releases", release=self.facts.release, count=self.facts.releases)))
         if self.facts.commands:
             rows = [(each.at, self.did(each), each.amount, each.reason) for each in self.facts.commands]
             blocks.append(self.table("t_commands", rows))
+        return blocks
+
+    def apart(self) -> list[Block]:
+        """What was released under notions that are not differential privacy, and what that means."""
+        blocks = []
+        for each in self.facts.apart:
+            blocks.append(Block(self.say("apart", notion=each.notion, count=len(each.released), total=each.total)))
+            blocks.append(Block(self.say("apart_random" if each.kind == "random" else "apart_metric")))
+            if each.released:
+                blocks.append(self.table("t_apart", each.released))
         return blocks
 
     def did(self, command: Command) -> str:

@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dither.accounting import Budget, ComposedEvent, Event, Spent
+from dither.accounting import Budget, ComposedEvent, Event, RandomLoss, Spent
 from dither.catalog.model import Catalog
 from dither.exact import decimal_text
+from dither.ledger.apart_places import found_beside
+from dither.ledger.apart_rows import loss_text
 from dither.session.remembered import recall
 
 if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
 
-__all__ = ["Asker", "Command", "Facts", "gather"]
+__all__ = ["Apart", "Asker", "Command", "Facts", "gather"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,21 @@ class Asker:
     """On the budget's meter; None without one."""
     daily_epsilon: Fraction | None
     spent: Fraction
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A ledger of another notion beside the data set's own, and what was released on it."""
+
+    notion: str
+    """In words: "random DP over ...", "metric privacy in ..."."""
+    kind: str
+    """`random` or `metric`."""
+    total: str
+    """Everything charged, exactly."""
+    released: tuple[tuple[str, str, str], ...]
+    """(day, what, its loss), oldest first; what was charged and perhaps not answered too."""
+    head: str | None
 
 
 @dataclass(frozen=True)
@@ -71,6 +88,8 @@ class Facts:
     """Folded table -> rows kept per unit, declared or tuned."""
     series: bool = False
     """Was a series ever opened, whose price rests on rows being added only?"""
+    apart: tuple[Apart, ...] = ()
+    """Ledgers of notions that are not differential privacy."""
 
     @property
     def grants(self) -> tuple[Command, ...]:
@@ -111,7 +130,25 @@ def gather(catalog: Catalog, ledger: Ledger | None, *, where: str = "") -> Facts
         head=log[-1].hash if log else None,
         taus=taus,
         series=any(row.kind == "reserved" and "series" in json.loads(row.body)["facts"] for row in log),
+        apart=_apart(where),
     )
+
+
+def _apart(where: str) -> tuple[Apart, ...]:
+    """What the files beside the ledger say. Raises what opening them raises: a statement must not leave one out."""
+    from dither.ledger.apart import ApartLedger
+
+    found = []
+    for place in found_beside(where):
+        ledger = ApartLedger.look(place)
+        try:
+            log = ledger.log()
+            released = tuple((entry.at[:10], entry.what, loss_text(entry.loss)) for entry in log)
+            kind = "random" if isinstance(ledger.total(), RandomLoss) else "metric"
+            found.append(Apart(ledger.notion, kind, loss_text(ledger.total()), released, log[-1].hash if log else None))
+        finally:
+            ledger.close()
+    return tuple(found)
 
 
 def _asker(catalog: Catalog, name: str, ledger: Ledger | None) -> Asker:

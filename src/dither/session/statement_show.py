@@ -116,6 +116,10 @@ def _figures(statement: Statement) -> dict[str, Any]:
         "release": facts.release,
         "grants": len(facts.grants),
         "ledger_head": facts.head,
+        "apart": [
+            {"notion": each.notion, "total": each.total, "releases": len(each.released), "head": each.head}
+            for each in facts.apart
+        ],
         "promise_digest": facts.catalog.promise_digest(),
         "catalog_agrees": facts.agrees,
     }

@@ -68,6 +68,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "立。",
     ),
     "odds_except": ("This may fail with a chance of at most {failure}.", "此说失效的概率至多 {failure}。"),
+    "apart_note": (
+        "Not counted among these answers: what was released under notions that are not differential privacy, on "
+        "ledgers of their own ({count}, see 11). Neither the figures above nor the odds hold for those.",
+        "以上回答不含按其他隐私概念 (非差分隐私) 另立账本的发布 ({count} 个账本, 见第 11 节); 上述数字与把握对其不成"
+        "立。",
+    ),
     "t_budget": ("meter|limit|charged so far", "计量|上限|已用"),
     "no_ledger": (
         "No question has been asked of the data yet. The ledger begins with the first one, and keeps this "
@@ -323,6 +329,27 @@ TEXTS: dict[str, tuple[str, str]] = {
         "without Dither) have losses of their own, which add to these.",
         "关于同一批人的其他发布 (另有账本的数据集、未经 Dither 发布的表) 各有损失, 与此相加。",
     ),
+    "apart": (
+        "A ledger of another notion stands beside this one: {notion}. This is not differential privacy. Its charges "
+        "are not part of any epsilon above, and nothing above limits them; what is promised above is not promised of "
+        "these releases. Releases on it: {count}; charged in all: {total}.",
+        "旁边另有一个其他隐私概念的账本: {notion}。它不是差分隐私。其费用不计入上文的任何 epsilon, 上文也不限制它; 上"
+        "文的承诺不适用于这些发布。其中的发布: {count} 次; 合计费用: {total}。",
+    ),
+    "apart_random": (
+        "Random DP protects a {unit} whose rows are like those of the stated population, except with probability "
+        "gamma; a {unit} whom that population would not produce is not protected by it at all, and how many rows "
+        "there are is not either. What is released is the answer of a program of the owner's, rounded to integers "
+        "before noise is added; how long it ran is not protected.",
+        "随机差分隐私 (random DP) 只保护与所述总体同分布的 {unit}, 且有 gamma 的例外概率; 该总体不会产生的 {unit} 完全"
+        "不受保护, 行数也不受保护。发布的是所有者程序的结果, 先取整再加噪声; 程序耗时不受保护。",
+    ),
+    "apart_metric": (
+        "Metric privacy hides where a value lies within a neighbourhood, by epsilon per unit of distance; it does not "
+        "hide that a {unit} is in the data, nor values that are far apart.",
+        "度量隐私按每单位距离的 epsilon 掩盖一个值在邻域内的位置; 它不掩盖某个 {unit} 在数据中, 也不掩盖相距很远的值。",
+    ),
+    "t_apart": ("day (UTC)|released|charged", "日期 (UTC)|发布内容|费用"),
     "t_commands": ("day (UTC)|what the owner did|detail|reason", "日期 (UTC)|所有者的操作|内容|理由"),
     "releases": (
         "Current release: {release}, of {count} so far. Within a release an answer is reused rather than "

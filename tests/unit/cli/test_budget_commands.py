@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import stat
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
+from dither.accounting import RandomLoss
 from dither.catalog.load import load
 from dither.cli import main
-from dither.cli.context import owner_ledger
+from dither.cli.context import ledger_path, owner_ledger
+from dither.ledger.apart import ApartLedger
+from dither.ledger.apart_places import beside
 from support.health import DATA, health_catalog
 
 CATALOG = health_catalog(budget="epsilon = 2\ndelta = 1e-9")
@@ -189,3 +193,22 @@ def test_check_tells_of_another_ledger_and_stays_ready(folder: Path, capsys: pyt
     shown = capsys.readouterr().out
     assert "another ledger too, of data set 'health'" in shown and "1 warning" in shown
     assert not (folder / "sister.ledger").exists()
+
+
+def test_verify_checks_ledgers_of_other_notions_too(folder, capsys) -> None:
+    assert main(ASK) == 0
+    zero = RandomLoss.of(population="adults")
+    place = beside(ledger_path(load("dither.toml")), zero)
+    ledger = ApartLedger.open(place, zero, dataset="health")
+    ledger.reserve(RandomLoss.of(population="adults", epsilon=1, gamma="0.01"), what="a mean")
+    ledger.close()
+    capsys.readouterr()
+    assert main(["budget", "verify"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "The ledger of random DP over adults holds: 2 rows" in shown and "charged epsilon 1, gamma 0.01" in shown
+    with sqlite3.connect(place) as other:
+        other.execute("DROP TRIGGER dither_apart_log_no_update")
+        other.execute("UPDATE dither_apart_log SET at = '' WHERE seq = 2")
+    other.close()
+    assert main(["budget", "verify"]) == 4
+    assert "The ledger of random DP over adults" in " ".join(capsys.readouterr().err.split())

@@ -89,6 +89,19 @@ def test_a_lower_allowance_counts_and_a_higher_one_needs_the_owner(apart: str) -
     assert ledger.left() == metric("0.5") and ledger.verify().holds
 
 
+def test_a_ledger_in_memory_can_be_held_to_less() -> None:
+    ledger = ApartLedger.open("", metric(), allowance=metric("2"))
+    ledger.restrict(metric("5"))
+    assert ledger.allowance() == metric("2")
+    ledger.restrict(metric("0.5"))
+    ledger.restrict(metric("1"))
+    assert ledger.allowance() == metric("0.5")
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(metric("0.6"), what="points")
+    with pytest.raises(InvalidParameter):
+        ledger.restrict(metric("1", "years"))
+
+
 def test_a_key_seen_before_finds_its_entry_and_charges_nothing(apart: str) -> None:
     ledger = ApartLedger.open(apart, metric())
     first = ledger.reserve(metric("0.1"), what="points", key="monday")

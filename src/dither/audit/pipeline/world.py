@@ -143,6 +143,9 @@ class Watched:
     def values_per_level(self, table: str, column: str, tau: int) -> Secret[Any]:
         return self.inner.values_per_level(table, column, tau)
 
+    def one_row_each(self, table: str, columns: Sequence[str]) -> Secret[Columns]:
+        return self.inner.one_row_each(table, columns)
+
     def store_kept(self, table: str, tau: int) -> None:
         self.inner.store_kept(table, tau)
 

@@ -202,7 +202,8 @@ def running_totals(
     entropy: Entropy | None = None,
 ) -> RunningRelease:
     """Release all running totals of private counts, under rho-zCDP or epsilon-DP: exactly one of the two is offered.
-    Precondition and arguments: as `plan_running_totals`. How many counts there are is public."""
+    counts: (n,) integers; the totals are (n,).  Precondition and arguments: as `plan_running_totals`. How many counts
+    there are is public."""
     plan = plan_running_totals(
         len(np.atleast_1d(opened(counts))),
         neighbours=neighbours,
@@ -230,7 +231,9 @@ def plan_running_totals(
     """The mechanism that an offer buys for n counts.
     Precondition: a unit has at most max_rows_per_unit rows, each adding at most largest_step to one count, in size.
     signed: False promises that no row adds less than 0, which halves the variance under `replace` and rho.
-    largest_count: public; counts beyond are taken as this many.  An empty range (n = 0) costs nothing."""
+    largest_count: public; counts beyond are taken as this many.  An empty range (n = 0) costs nothing.
+    rho: > 0, buys Gaussian noise; or epsilon: nats, > 0, Laplace noise. Raises InvalidParameter for both or neither,
+    and for anything below these."""
     for name, value in (("n", n + 1), ("max_rows_per_unit", max_rows_per_unit), ("largest_step", largest_step)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InvalidParameter(name, expected="a whole number, at least 1 (n: 0)", found=value)
