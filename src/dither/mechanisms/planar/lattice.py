@@ -95,7 +95,8 @@ def loss_within(radius: Number, *, factor: Number, lattice: Lattice) -> MetricLo
     """The loss of one point at which the odds of any two raw places within `radius` metres of one another change by at
     most `factor`, their rounding to the lattice included: log(factor) / (radius + sqrt(2) step) per metre.
     factor: 4 for the level `ln 4`; above 1. Rounded down to what a ledger keeps exactly, so that two releases at ln 4
-    fit an allowance of ln 16."""
+    fit an allowance of ln 16. Raises InvalidParameter for a radius outside 0.001 .. 1,000,000 metres or a factor of 1
+    or below."""
     metres = radius_of(radius)
     if exact(factor, "factor") <= 1:
         raise InvalidParameter("factor", expected="above 1", found=factor)

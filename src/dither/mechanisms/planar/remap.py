@@ -44,7 +44,8 @@ def remap(
     """The guesses of least expected loss: posterior means for squared distance, posterior (geometric) medians for
     distance. (n, 2) metres.
     noisy: (n, 2) metres. places, weights: (m, 2) metres and (m,) of the prior, weights >= 0, not all 0, m <= 20,000.
-    epsilon: nats per metre, of one point's noise."""
+    epsilon: nats per metre, of one point's noise, > 0. progress: told how many were done since it was told last.
+    Raises InvalidParameter outside those ranges."""
     where, prior = _checked(places, weights)
     middle = where.mean(axis=0)
     if loss not in ("squared", "distance"):
