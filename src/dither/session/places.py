@@ -127,7 +127,7 @@ def _ledger(request: PlacesRequest) -> _Open:
     metric = metric_of(request.plane, request.person)
     allowance = None if request.allowance is None else MetricLoss(request.allowance, metric)
     start = MetricLoss(request.noise.epsilon * 0, metric)
-    return _Open(ApartLedger.open(str(request.ledger), start, allowance=allowance, dataset=request.source.name))
+    return _Open(ApartLedger.open(str(request.ledger), start, allowance=allowance, dataset=request.source.stem))
 
 
 class _Open:

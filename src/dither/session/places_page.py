@@ -6,27 +6,18 @@ draws the raw ones too, and says on top that it must not leave their hands.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
-
-import numpy as np
-import numpy.typing as npt
 
 from dither.accounting.metric import MetricLoss
 from dither.mechanisms.planar import METRIC, CellNoise, Displacement, PlanarNoise, measured
 from dither.secret import open_secret
 from dither.session.places import Perturbed
+from dither.session.places_map import caption, picture
 from dither.session.places_words import epsilon_text, factor_text, length_text, say
 
 __all__ = ["figures", "page", "promise"]
-
-Floats = npt.NDArray[np.float64]
-
-_SIDE, _EDGE = 720, 24
-_MOST_DOTS = 4_000
-_CIRCLES = 12
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --soft: #5f5f5f; --line: #d4d4d4; --shown: #0b7285; --raw: #c92a2a;
@@ -69,8 +60,8 @@ def page(made: Perturbed, *, owner: bool = False) -> str:
 <h1>{escape(title)}</h1>{warning if owner else ""}
 {"".join(f"<p>{escape(sentence)}</p>" for sentence in promise(made))}
 <h2>Where they are shown</h2>
-{_map(made, owner=owner)}
-<p class="soft">{escape(_caption(made, owner=owner))}</p>
+{picture(made, owner=owner)}
+<p class="soft">{escape(caption(made, owner=owner))}</p>
 <h2>How far from where they are</h2>
 <table><tr>{heads}</tr>{rows}</table>
 <p class="soft">{escape(_about_figures(made, owner=owner))}</p>
@@ -126,90 +117,3 @@ def _about_figures(made: Perturbed, *, owner: bool) -> str:
         told = f"By the law: 2/epsilon, 1.678/epsilon, 4.744/epsilon. Measured: on fresh draws about {where}."
     untold = "How far these very places moved is not told: with the noisy place it would give the raw one away."
     return told if owner else f"{told} {untold}"
-
-
-def _caption(made: Perturbed, *, owner: bool) -> str:
-    dots = min(len(made.points), _MOST_DOTS)
-    some = f"{dots:,} of {len(made.points):,} noisy places" if dots < len(made.points) else f"{dots:,} noisy places"
-    raw = " Red: the raw places, joined to what is shown for them." if owner else ""
-    circle = f"A circle around some of them, of radius {length_text(_radius_m(made))}, holds the true place with 95 %"
-    return f"{some}. {circle}{' in the trial below' if _moved(made) else ' where nothing else is known'}.{raw}"
-
-
-def _moved(made: Perturbed) -> bool:
-    """Whether anything was done after the noise."""
-    request = made.request
-    return request.prior is not None or request.region is not None or isinstance(request.noise, CellNoise)
-
-
-def _radius_m(made: Perturbed) -> float:
-    return made.trial.within_95_m if _moved(made) else made.law.within_95_m
-
-
-def _map(made: Perturbed, *, owner: bool) -> str:
-    # Rows were put in an order drawn at random, so the first of them are a fair sample.
-    shown = made.points[:_MOST_DOTS]
-    raw = open_secret(made.raw)[:_MOST_DOTS] if owner else np.empty((0, 2))
-    place, scale, height = _frame(shown, raw, None if made.request.region is None else made.request.region.corners)
-    radius = _radius_m(made) * scale
-    parts = []
-    if made.request.region is not None:
-        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in place(made.request.region.corners))
-        parts.append(f'<polygon points="{corners}" class="region"/>')
-    if owner:
-        ends = zip(place(raw), place(shown), strict=True)
-        parts += [
-            f'<line x1="{a:.1f}" y1="{b:.1f}" x2="{x:.1f}" y2="{y:.1f}" class="moved"/>' for (a, b), (x, y) in ends
-        ]
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" class="raw"/>' for x, y in place(raw)]
-    size = 3 if len(shown) < 500 else 2
-    parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="dot"/>' for x, y in place(shown)]
-    parts += [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="circle"/><circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
-        for x, y in place(shown[:_CIRCLES])
-    ]
-    parts.append(_scale_bar(scale, height))
-    label = "Map of the noisy places" + (" and the raw ones" if owner else "")
-    return f'<svg viewBox="0 0 {_SIDE} {height:.0f}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
-
-
-class _Frame:
-    """From metres to the picture's units."""
-
-    def __init__(self, west: float, north: float, scale: float) -> None:
-        self._west, self._north, self._scale = west, north, scale
-
-    def __call__(self, points: Floats) -> list[tuple[float, float]]:
-        x, y = np.asarray(points, dtype=np.float64).reshape(-1, 2).T
-        return list(
-            zip((_EDGE + (x - self._west) * self._scale).tolist(), (_EDGE + (self._north - y) * self._scale).tolist(),
-                strict=True)
-        )  # fmt: skip
-
-
-def _frame(shown: Floats, raw: Floats, corners: Floats | None) -> tuple[_Frame, float, float]:
-    """(map, picture units per metre, height). About all that is drawn, but for the farthest thousandth on each side."""
-    drawn = [np.quantile(shown, [0.001, 0.999], axis=0), *([raw] if len(raw) else [])]
-    drawn += [] if corners is None else [corners]
-    everything = np.concatenate(drawn)
-    (west, south), (east, north) = everything.min(axis=0), everything.max(axis=0)
-    wide, tall = max(east - west, 1.0), max(north - south, 1.0)
-    wide = max(wide, tall / 1.5)
-    tall = max(tall, wide / 2.5)
-    scale = (_SIDE - 2 * _EDGE) / wide
-    middle = (west + east) / 2, (south + north) / 2
-    frame = _Frame(middle[0] - wide / 2, middle[1] + tall / 2, scale)
-    return frame, scale, tall * scale + 2 * _EDGE + 20
-
-
-def _scale_bar(scale: float, height: float) -> str:
-    """About a fifth of the width, in 1, 2 or 5 times a power of ten metres."""
-    aim = _SIDE / 5 / scale
-    power = 10.0 ** math.floor(math.log10(aim))
-    length = next(step * power for step in (5.0, 2.0, 1.0) if step * power <= aim)
-    x, y = _EDGE, height - 14
-    end = x + length * scale
-    return (
-        f'<line x1="{x}" y1="{y:.1f}" x2="{end:.1f}" y2="{y:.1f}" class="bar"/>'
-        f'<text x="{end + 8:.1f}" y="{y + 4:.1f}">{escape(length_text(length))}</text>'
-    )
