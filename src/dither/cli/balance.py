@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dither.catalog.model import Catalog
     from dither.ledger.ledger import Ledger
 
-__all__ = ["balance", "say_what_stops"]
+__all__ = ["balance", "say_other_notions", "say_what_stops"]
 
 
 def balance(ledger: Ledger, catalog: Catalog, name: str | None = None) -> RenderableType:
@@ -32,6 +32,24 @@ def say_what_stops(ledger: Ledger) -> None:
             "More counts as spent than the budget has room for. Nothing more is admitted until a grant covers it.",
             "bold red",
         )
+
+
+def say_other_notions(where: str) -> None:
+    """For the owner: ledgers of notions that are not differential privacy, beside the data set's own at `where`."""
+    from dither.cli.screen import out
+    from dither.ledger.apart import ApartLedger
+    from dither.ledger.apart_places import found_beside
+    from dither.ledger.apart_rows import loss_text
+
+    for place in found_beside(where):
+        ledger = ApartLedger.look(place)
+        try:
+            left = ledger.left()
+            rest = "" if left is None else f", left {loss_text(left)}"
+            text = f"Beside the budget: {ledger.notion}, spent {loss_text(ledger.total())}{rest}."
+        finally:
+            ledger.close()
+        out().print(f"{text} It is not differential privacy.", markup=False)
 
 
 def _all_rows(ledger: Ledger, catalog: Catalog) -> list[tuple[str, ...]]:

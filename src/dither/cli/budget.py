@@ -33,8 +33,8 @@ def show(context: typer.Context, as_name: As = None, catalog: CatalogPath = DEFA
         # `dither budget --catalog FILE log` means the same as `dither budget log --catalog FILE`.
         context.obj = catalog
         return
-    from dither.cli.balance import balance, say_what_stops
-    from dither.cli.context import owner_ledger, read_catalog, say_others
+    from dither.cli.balance import balance, say_other_notions, say_what_stops
+    from dither.cli.context import ledger_path, owner_ledger, read_catalog, say_others
     from dither.cli.screen import out, say
     from dither.session.same_source import look_beside
 
@@ -48,6 +48,7 @@ def show(context: typer.Context, as_name: As = None, catalog: CatalogPath = DEFA
         if name is None:
             say_what_stops(ledger)
     if name is None:
+        say_other_notions(ledger_path(declared))
         say_others(look_beside(declared))
     if note:
         say(note, "yellow")

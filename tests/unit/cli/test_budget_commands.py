@@ -199,10 +199,15 @@ def test_verify_checks_ledgers_of_other_notions_too(folder, capsys) -> None:
     assert main(ASK) == 0
     zero = RandomLoss.of(population="adults")
     place = beside(ledger_path(load("dither.toml")), zero)
-    ledger = ApartLedger.open(place, zero, dataset="health")
+    most = RandomLoss.of(population="adults", epsilon=2, gamma="0.05")
+    ledger = ApartLedger.open(place, zero, allowance=most, dataset="health")
     ledger.reserve(RandomLoss.of(population="adults", epsilon=1, gamma="0.01"), what="a mean")
     ledger.close()
     capsys.readouterr()
+    assert main(["budget"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Beside the budget: random DP over adults, spent epsilon 1, gamma 0.01, left epsilon 1, gamma 0.04" in shown
+    assert "It is not differential privacy." in shown
     assert main(["budget", "verify"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "The ledger of random DP over adults holds: 2 rows" in shown and "charged epsilon 1, gamma 0.01" in shown

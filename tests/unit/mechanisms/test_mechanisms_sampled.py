@@ -85,10 +85,27 @@ def ends(rows: Any) -> Any:
     sys.exit(3)
 
 
+class Odd(BaseException):
+    """No Exception, as some libraries' cancellations are not."""
+
+
+def cancels(rows: Any) -> Any:
+    raise Odd
+
+
+def interrupted(rows: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_is_the_users_own() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Statistic.of(interrupted, bounds=(0, 8))(table_of(ROWS))
+
+
 @pytest.mark.parametrize(
     "f",
     [
-        fails, ends, lambda rows: math.nan, lambda rows: None, lambda rows: "seven", lambda rows: [1.0, 2.0],
+        fails, ends, cancels, lambda rows: math.nan, lambda rows: None, lambda rows: "seven", lambda rows: [1.0, 2.0],
         lambda rows: [[1.0]], lambda rows: [1.0], lambda rows: {}, lambda rows: 10**400, lambda rows: rows["y"],
         lambda rows: 1 / 0, lambda rows: 1j,
     ],

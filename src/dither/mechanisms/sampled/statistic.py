@@ -85,8 +85,11 @@ class Statistic:
         try:
             with _muted():
                 numbers = np.asarray(self.f(ordered), dtype=np.float64)
-        # SystemExit too: a function that ends the program on some rows would tell of them.
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            # The user's, not the function's.
+            raise
+        # Whatever else: a function that ends the program on some rows would tell of them.
+        except BaseException as error:
             return self.fallback(), f"{type(error).__name__}: {error}"
         expected = () if self.scalar else (len(self.lows),)
         if numbers.shape != expected:
