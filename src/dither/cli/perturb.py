@@ -82,6 +82,12 @@ def perturb(
     ledger: Annotated[
         Path | None, typer.Option("--ledger", metavar="FILE", help="Where it is charged; default: beside FILE.")
     ] = None,
+    catalog: Annotated[
+        Path | None,
+        typer.Option(
+            "--catalog", "-c", metavar="FILE", help="Of the data set they belong to: its statement tells of them."
+        ),
+    ] = None,
     allowance: Annotated[
         str | None, typer.Option("--allowance", metavar="LEVEL", help="All releases together: at most 'ln 64', say.")
     ] = None,
@@ -97,9 +103,10 @@ def perturb(
     place = ledger or points.with_name(f"{points.stem}.places.ledger")
     if statement:
         return _state(place, out, lang.value)
+    from dither.cli.context import ledger_path, read_catalog
     from dither.cli.screen import say
     from dither.errors import InvalidParameter
-    from dither.session.places import check_out, perturb_places
+    from dither.session.places import beside_ledger, check_out, perturb_places
     from dither.session.places_options import PlacesOptions, request_of
 
     asked = PlacesOptions(
@@ -109,11 +116,16 @@ def perturb(
         allowance=allowance,
     )  # fmt: skip
     check_out(asked.out)
+    if catalog is not None and ledger is not None:
+        raise InvalidParameter("--catalog and --ledger", expected="one of them", found="both")
+    declared = None if catalog is None else read_catalog(catalog)
     if owner_only and report is None:
         raise InvalidParameter("--owner-only", expected="with --report FILE", found="no --report")
     _check_report(report)
     with _progress() as tell:
         request = request_of(asked, lambda what: tell(what, 0, 0))
+        if declared is not None:
+            request = beside_ledger(request, ledger_path(declared), declared.name)
         made = perturb_places(request, progress=tell)
     _show(made)
     if report is not None:

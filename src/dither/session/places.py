@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from dither.accounting.metric import MetricLoss
 from dither.engines.points import PARQUET, PointFile
 from dither.errors import EngineError, InvalidParameter
 from dither.ledger.apart import ApartLedger
+from dither.ledger.apart_places import beside
 from dither.mechanisms.planar import METRIC, CellNoise, Displacement, LocalPlane, measured, remap
 from dither.noise import Entropy, insecure_seeded, system_entropy
 from dither.noise.entropy import words64
@@ -27,7 +28,7 @@ from dither.secret import Secret, open_secret
 from dither.session.places_prior import Prior, read_prior
 from dither.session.places_request import PlacesRequest
 
-__all__ = ["Perturbed", "check_out", "metric_of", "person_column", "perturb_places"]
+__all__ = ["Perturbed", "beside_ledger", "check_out", "metric_of", "person_column", "perturb_places"]
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -70,6 +71,16 @@ def metric_of(plane: LocalPlane, person: str | None) -> str:
     person costs who may have many: they do not add up, so a ledger takes one of them only."""
     unit = _BY_ROW if person is None else f"{_BY_PERSON}{person}"
     return f"{METRIC} about {plane.latitude!r}, {plane.longitude!r}{unit}"
+
+
+def beside_ledger(request: PlacesRequest, ledger: str, dataset: str) -> PlacesRequest:
+    """The same request, charged to a file beside a data set's own ledger, where its statement finds it.
+    Raises InvalidParameter where that ledger is in memory, PolicyRefused where it is on a server."""
+    start = MetricLoss(request.noise.epsilon * 0, metric_of(request.plane, request.person))
+    place = beside(ledger, start)
+    if not place:
+        raise InvalidParameter("--catalog", expected="a catalog with a ledger", found="one without")
+    return replace(request, ledger=Path(place), dataset=dataset)
 
 
 def person_column(metric: str) -> str | None:
@@ -127,7 +138,11 @@ def _ledger(request: PlacesRequest) -> _Open:
     metric = metric_of(request.plane, request.person)
     allowance = None if request.allowance is None else MetricLoss(request.allowance, metric)
     start = MetricLoss(request.noise.epsilon * 0, metric)
-    return _Open(ApartLedger.open(str(request.ledger), start, allowance=allowance, dataset=request.source.stem))
+    return _Open(
+        ApartLedger.open(
+            str(request.ledger), start, allowance=allowance, dataset=request.dataset or request.source.stem
+        )
+    )
 
 
 class _Open:

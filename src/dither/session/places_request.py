@@ -50,6 +50,8 @@ class PlacesRequest:
     person: str | None = None
     points_per_person: int = 1
     keep: tuple[str, ...] = ()
+    dataset: str | None = None
+    """The data set the ledger is of; None: named as the file is."""
     allowance: Fraction | None = None
     """Nats per metre; what all releases about a person together may cost."""
 

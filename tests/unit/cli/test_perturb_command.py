@@ -307,3 +307,25 @@ def test_places_beyond_reach_of_the_cells_and_options_that_clash_are_refused(
     assert main(["perturb", "points.parquet", *asked[:-1], "prior.parquet", "--cell-reach", "20km"]) == 2
     assert capsys.readouterr().err.count("[I-100]") == 4
     assert not Path("points.places.ledger").exists()
+
+
+def test_the_statement_of_a_data_set_tells_of_its_places(folder: Path, capsys: Captured) -> None:
+    Path("dither.toml").write_text(
+        '[dataset]\nname = "calls"\nledger = "calls.ledger"\n[source]\nurl = "points.parquet"\n'
+        '[unit]\nname = "caller"\n'
+        '[budget]\nepsilon = 1\n[tables.points]\nprivacy_unit = "person"\n[tables.points.columns]\n'
+        'hour = { type = "integer", bounds = [0, 2000] }\n',
+        encoding="utf-8",
+    )
+    asked = ["--person", "person", "--points-per-person", "2", "--catalog", "dither.toml"]
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *asked]) == 0
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *asked, "--out", "b.csv", "--ledger", "x.ledger"]) == 2
+    (ledger,) = Path().glob("calls.ledger.metric-????????????")
+    assert float(spent(str(ledger)).epsilon) == pytest.approx(2 * math.log(4) / 200.177, rel=1e-5)
+    assert not Path("points.places.ledger").exists()
+    # The data set's own ledger begins with its first question; its statement wants one.
+    assert main(["ask", "SELECT COUNT(*) FROM points", "-e", "0.1"]) == 0
+    capsys.readouterr()
+    assert main(["statement"]) == 0
+    text = capsys.readouterr().out
+    assert "metres in the plane about 52.37, 4.9" in text and "ln 4 within 200m" in text
