@@ -26,8 +26,10 @@ PAGES = [
     "docs/explanation/guarantee.md",
     "docs/explanation/known-limits.md",
     "docs/explanation/intervals.md",
+    "docs/how-to/perturb-places.md",
     "docs/how-to/present-and-publish.md",
     "docs/reference/offers.md",
+    "docs/reference/places.md",
 ]
 
 

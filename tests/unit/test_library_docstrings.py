@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-PACKAGES = ("mechanisms", "accounting", "noise", "differences")
+PACKAGES = ("mechanisms", "mechanisms.planar", "accounting", "noise", "differences")
 NUMBERS_WITH_UNITS = frozenset(
     {
         "epsilon",

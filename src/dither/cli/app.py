@@ -23,6 +23,7 @@ from dither.cli import (
     explain,
     init,
     lab,
+    perturb,
     release,
     series,
     statement,
@@ -62,6 +63,7 @@ app.command("ask")(ask.ask)
 app.command("verify")(verify.verify)
 app.command("tune")(tune.tune)
 app.command("statement")(statement.statement)
+app.command("perturb")(perturb.perturb)
 app.command("audit")(audit.audit)
 app.add_typer(lab.app, name="lab")
 app.add_typer(lab.app, name="attack", hidden=True)

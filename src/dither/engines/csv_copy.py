@@ -20,7 +20,7 @@ from dither.engines.private_folder import private_folder
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
-__all__ = ["header_of", "parquet_of"]
+__all__ = ["header_of", "parquet_of", "strict_reader"]
 
 _TYPES = {"integer": "BIGINT", "double": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
 
@@ -47,13 +47,18 @@ def parquet_of(path: Path, table: Table, dialect: Mapping[str, str]) -> str:
     return str(copy)
 
 
-def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str], dialect: Mapping[str, str]) -> None:
+def strict_reader(path: Path, header: list[str], dialect: Mapping[str, str]) -> str:
+    """A FROM item that reads the file without guessing: every column text, every line as long as the header."""
     columns = "{" + ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in header) + "}"
     options = [
         "auto_detect=false", "header=true", "strict_mode=true", "ignore_errors=false", f"columns={columns}",
         f"delim={quote_text(dialect.get('delimiter', ','))}", f"quote={quote_text(dialect.get('quote', chr(34)))}",
         f"escape={quote_text(dialect.get('quote', chr(34)))}", f"nullstr={quote_text(dialect.get('null', ''))}",
     ]  # fmt: skip
+    return f"read_csv({quote_text(str(path))}, {', '.join(options)})"
+
+
+def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str], dialect: Mapping[str, str]) -> None:
     selected = [
         f"TRY_CAST({quote_name(name)} AS {types[fold(name)]}) AS {quote_name(name)}"
         if fold(name) in types
@@ -61,7 +66,7 @@ def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str]
         for name in header
     ]
     fresh = copy.with_suffix(f".{os.getpid()}.new")
-    reading = f"SELECT * FROM read_csv({quote_text(str(path))}, {', '.join(options)})"
+    reading = f"SELECT * FROM {strict_reader(path, header, dialect)}"
     old = os.umask(0o077)
     try:
         with duckdb.connect(":memory:") as connection:

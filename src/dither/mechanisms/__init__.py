@@ -15,6 +15,7 @@ A mechanism adds nothing up: keep the events (`released.event`) and ask `account
 docs/how-to/use-as-a-library.md.
 """
 
+from dither.mechanisms import planar
 from dither.mechanisms.above_threshold import AboveThreshold, first_at_or_below
 from dither.mechanisms.exponential import Choice, exponential
 from dither.mechanisms.gaussian import gaussian, gaussian_variance
@@ -71,6 +72,7 @@ __all__ = [
     "RunningPlan",
     "RunningRelease",
     "RunningStream",
+    "planar",
     "sampled_statistic",
     "sampled_noise",
     "SampledNoise",

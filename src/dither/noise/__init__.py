@@ -9,7 +9,7 @@ otherwise). Bytes come from the system's generator; `entropy=` injects another s
     >>> DiscreteGaussian(100).half_width(0.95)                    # |noise| is at most this with at least 95 %
     20
 
-    laplace, gaussian, geometric     laws and their draws
+    laplace, gaussian, geometric, planar     laws and their draws
     uniform, categorical             uniform integers, coins exp(-x), the exponential mechanism's choice
     lazy, split, draw                how a draw is made; `gaussian_sums`, `interval`, `bounds`: certified numbers
     entropy                          where bytes come from
@@ -21,6 +21,7 @@ from dither.noise.entropy import ByteTape, Entropy, SystemEntropy, insecure_seed
 from dither.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from dither.noise.geometric import geometric
 from dither.noise.laplace import DiscreteLaplace, discrete_laplace
+from dither.noise.planar import DiscretePlanar
 from dither.noise.uniform import bernoulli_exp, uniform_below
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "categorical_exp",
     "DiscreteLaplace",
     "DiscreteGaussian",
+    "DiscretePlanar",
     "Entropy",
     "SystemEntropy",
     "ByteTape",

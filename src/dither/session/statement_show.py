@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from html import escape
-from typing import Any
+from typing import Any, Protocol
 
 from dither.exact import decimal_text
 from dither.session.statement import Block, Rows, Section, Statement
 
-__all__ = ["to_html", "to_json", "to_markdown"]
+__all__ = ["Shown", "to_html", "to_json", "to_markdown"]
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --soft: #5f5f5f; --line: #d4d4d4; --accent: #0b7285; --paper: #fff; }
@@ -38,7 +38,20 @@ th, td { padding: .3rem 1rem .3rem 0; vertical-align: top; } tbody tr + tr td { 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
-def to_markdown(statement: Statement) -> str:
+class Shown(Protocol):
+    """What a statement of any notion has to show."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def opening(self) -> tuple[str, ...]: ...
+    @property
+    def sections(self) -> tuple[Section, ...]: ...
+
+
+def to_markdown(statement: Shown) -> str:
     parts = [f"# {_md(statement.title)}", *(_md(text) for text in statement.opening)]
     for section in statement.sections:
         parts.append(f"## {_md(section.title)}")
@@ -46,7 +59,7 @@ def to_markdown(statement: Statement) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def to_html(statement: Statement) -> str:
+def to_html(statement: Shown) -> str:
     """The whole page."""
     sections = "\n".join(_html_section(section) for section in statement.sections)
     opening = "".join(f'<p class="opening">{_html(text)}</p>' for text in statement.opening)

@@ -1,0 +1,35 @@
+"""Public places with weights, from a file: what remapping and the optimal mechanism lean on.
+
+Flow: `places` and `places_options` read one. Relies on `engines.points`; the whole file is public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.engines.points import PointFile
+from dither.mechanisms.planar import LocalPlane
+from dither.secret import open_secret
+
+__all__ = ["Prior", "read_prior"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """(m, 2) metres in the plane, and (m,) weights."""
+
+    places: Floats
+    weights: Floats
+
+
+def read_prior(path: Path, latitude: str, longitude: str, plane: LocalPlane) -> Prior:
+    """The places of a Parquet or CSV file with these two columns and one named `weight`."""
+    with PointFile(path, numbers=[latitude, longitude, "weight"]) as file:
+        places = plane.metres(file.values(0), file.values(1))
+        return Prior(places, open_secret(file.values(2)))

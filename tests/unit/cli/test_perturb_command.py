@@ -1,0 +1,331 @@
+"""`dither perturb` in this process: what it writes, charges, says and refuses."""
+
+from __future__ import annotations
+
+import math
+import stat
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from dither.accounting.metric import MetricLoss
+from dither.cli import main
+from dither.ledger.apart import ApartLedger
+from dither.mechanisms import planar
+from dither.session.places import person_column
+
+Captured = pytest.CaptureFixture[str]
+
+ASKED = ["--lat", "lat", "--lon", "lon", "--radius", "200m", "--level", "ln 4"]
+CENTRE = ["--centre", "52.37,4.90"]
+PLANE = planar.LocalPlane(52.37, 4.90)
+PEOPLE, ROWS = 300, 1200
+
+
+def write(path: Path, columns: dict[str, object]) -> None:
+    with duckdb.connect() as connection:
+        connection.register("t", columns)
+        kind = "" if path.suffix == ".parquet" else "(FORMAT csv, HEADER)"
+        connection.execute(f"COPY (SELECT * FROM t) TO '{path}' {kind}")
+
+
+def read(path: str) -> dict[str, np.ndarray]:
+    with duckdb.connect() as connection:
+        return connection.execute(f"SELECT * FROM '{path}'").fetchnumpy()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    generator = np.random.default_rng(1)
+    person = generator.integers(0, PEOPLE, ROWS)
+    places = {
+        "lat": 52.37 + generator.normal(0, 0.02, ROWS), "lon": 4.90 + generator.normal(0, 0.03, ROWS),
+        "person": person, "hour": np.arange(ROWS), "secret": np.arange(ROWS) + 10**6,
+    }  # fmt: skip
+    write(tmp_path / "points.parquet", places)
+    write(tmp_path / "points.csv", places)
+    grid = [(52.33 + 0.01 * i, 4.82 + 0.02 * j) for i in range(9) for j in range(9)]
+    write(
+        tmp_path / "prior.parquet",
+        {"lat": np.array([p[0] for p in grid]), "lon": np.array([p[1] for p in grid]), "weight": np.ones(81)},
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    return tmp_path
+
+
+def spent(path: str = "points.places.ledger") -> MetricLoss:
+    ledger = ApartLedger.look(path)
+    try:
+        assert ledger.verify().holds
+        total = ledger.total()
+        assert isinstance(total, MetricLoss)
+        return total
+    finally:
+        ledger.close()
+
+
+@pytest.mark.parametrize("name", ["points.parquet", "points.csv"])
+def test_places_are_written_with_noise_and_nothing_else_of_the_file(folder: Path, name: str, capsys: Captured) -> None:
+    assert main(["perturb", name, *ASKED, *CENTRE]) == 0
+    shown, raw = read("points.perturbed.parquet"), read("points.parquet")
+    assert list(shown) == ["lat", "lon"] and len(shown["lat"]) == ROWS
+    assert not set(shown["lat"].tolist()) & set(raw["lat"].tolist())
+    loss = planar.perturb(np.zeros((1, 2)), radius=200, factor=4).loss
+    assert spent().epsilon == pytest.approx(loss.epsilon) and spent().epsilon >= loss.epsilon
+    assert person_column(spent().metric) is None
+    told = capsys.readouterr().out
+    assert "289 m" in told and "685 m" in told and "not differential privacy" in told
+
+
+def test_kept_rows_carry_their_own_noise_and_the_order_is_drawn(folder: Path) -> None:
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, "--keep", "hour", "--out", "out.csv"]) == 0
+    shown, raw = read("out.csv"), read("points.parquet")
+    hour = shown["hour"]
+    assert sorted(hour.tolist()) == list(range(ROWS)) and not np.array_equal(hour, np.arange(ROWS))
+    # 1,200 distances of mean 289 m, standard error 6 m; a row joined to another's noise is kilometres off.
+    moved = PLANE.metres(shown["lat"], shown["lon"]) - PLANE.metres(raw["lat"][hour], raw["lon"][hour])
+    assert np.hypot(*moved.T).mean() == pytest.approx(289, abs=45)
+
+
+def test_rows_of_a_person_are_cut_to_k_and_cost_k_times(folder: Path, capsys: Captured) -> None:
+    asked = ["--person", "person", "--points-per-person", "3", "--keep", "hour"]
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *asked]) == 0
+    shown, raw = read("points.perturbed.parquet"), read("points.parquet")
+    per_person = np.bincount(raw["person"][shown["hour"]], minlength=PEOPLE)
+    assert np.array_equal(per_person, np.minimum(np.bincount(raw["person"], minlength=PEOPLE), 3))
+    assert "person" not in shown
+    one = planar.perturb(np.zeros((1, 2)), radius=200, factor=4).loss.epsilon
+    assert float(spent().epsilon) == pytest.approx(3 * float(one))
+    assert person_column(spent().metric) == "person"
+    assert "left out" in capsys.readouterr().err
+    # Which rows count is drawn: not always a person's first.
+    first = [np.flatnonzero(raw["person"] == who)[:3] for who in range(PEOPLE)]
+    assert set(np.concatenate(first).tolist()) != set(shown["hour"].tolist())
+
+
+def test_what_a_row_costs_is_never_added_to_what_a_person_costs(folder: Path, capsys: Captured) -> None:
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    before = spent()
+    by_person = ["--person", "person", "--points-per-person", "1", "--out", "b.csv"]
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *by_person]) == 4
+    assert main(["perturb", "points.parquet", *ASKED, "--centre", "52.4,4.9", "--out", "b.csv"]) == 4
+    assert capsys.readouterr().err.count("L-500") == 2
+    assert spent() == before and not Path("b.csv").exists()
+
+
+def test_releases_add_up_until_the_allowance_is_spent(folder: Path, capsys: Captured) -> None:
+    limit = ["--allowance", "ln 16"]
+    for name in ("a.csv", "b.csv"):
+        assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *limit, "--out", name]) == 0
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, "--out", "c.csv"]) == 3
+    assert "M-100" in capsys.readouterr().err and not Path("c.csv").exists()
+
+
+def test_a_region_holds_all_that_is_shown_and_a_prior_draws_it_nearer(folder: Path, capsys: Captured) -> None:
+    box = ["--region", "52.35,4.87,52.39,4.93"]
+    assert main(["perturb", "points.parquet", *ASKED, *box, "--out", "a.csv"]) == 0
+    shown = read("a.csv")
+    # The sides are straight in the plane, so a parallel bends away from them by a few millionths of a degree.
+    assert shown["lat"].min() > 52.35 - 1e-4 and shown["lat"].max() < 52.39 + 1e-4
+    assert shown["lon"].min() > 4.87 - 1e-4 and shown["lon"].max() < 4.93 + 1e-4
+    for loss in ("squared", "distance"):
+        more = ["--remap", "prior.parquet", "--loss", loss, "--out", f"{loss}.csv", "--ledger", "other.ledger"]
+        assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *more]) == 0
+        assert read(f"{loss}.csv")["lat"].max() <= 52.411
+    assert "remapped" in capsys.readouterr().out
+
+
+def test_a_polygon_of_geojson_is_a_region_and_its_middle_the_centre(folder: Path) -> None:
+    ring = "[[4.85,52.35],[4.95,52.35],[4.90,52.42],[4.85,52.35]]"
+    Path("area.geojson").write_text(
+        f'{{"type":"Feature","properties":{{}},"geometry":{{"type":"Polygon","coordinates":[{ring}]}}}}',
+        encoding="utf-8",
+    )
+    assert main(["perturb", "points.parquet", *ASKED, "--region", "area.geojson", "--out", "a.csv"]) == 0
+    assert "about 52.385, 4.9," in spent().metric
+    shown = read("a.csv")
+    assert np.all(shown["lat"] < 52.421) and np.all(shown["lat"] > 52.349)
+
+
+def test_the_page_shows_no_raw_place_unless_the_owner_says_so(folder: Path) -> None:
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, "--report", "page.html", "--out", "a.csv"]) == 0
+    public = Path("page.html").read_text(encoding="utf-8")
+    assert (
+        'class="raw"' not in public and "owner alone" not in public and "these very places moved is not told" in public
+    )
+    asked = ["--report", "own.html", "--owner-only", "--out", "b.csv"]
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *asked]) == 0
+    own = Path("own.html").read_text(encoding="utf-8")
+    assert own.count('class="raw"') == ROWS and "do not send or publish" in own
+    assert stat.S_IMODE(Path("own.html").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("language", "phrases"),
+    [("en", ["metric privacy", "not differential privacy", "each row", "level ln 4 within 200m", "released"]),
+     ("zh", ["度量隐私", "不是差分隐私", "每一行", "已发布"])],
+)  # fmt: skip
+def test_the_statement_says_what_was_released_and_what_it_is_not(
+    folder: Path, language: str, phrases: list[str], capsys: Captured
+) -> None:
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE]) == 0
+    capsys.readouterr()
+    assert main(["perturb", "points.parquet", "--statement", "--lang", language]) == 0
+    text = capsys.readouterr().out
+    assert all(phrase in text for phrase in phrases)
+    assert main(["perturb", "points.parquet", "--statement", "--out", "s.html"]) == 0
+    assert Path("s.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+WRONG_ROWS = {
+    "latitude of 95": ([95.0, 52.3712345], [4.9, 4.9]),
+    "NaN": ([math.nan, 52.3712345], [4.9, 4.9]),
+    "longitude of 200": ([52.3712345, 52.4], [4.9, 200.0]),
+    "another continent": ([52.3712345, -12.3], [4.9, 44.4]),
+    "no rows": ([], []),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ROWS)
+def test_wrong_rows_are_refused_without_a_value_and_charge_nothing(folder: Path, name: str, capsys: Captured) -> None:
+    latitude, longitude = WRONG_ROWS[name]
+    write(folder / "bad.parquet", {"lat": np.array(latitude, dtype=float), "lon": np.array(longitude, dtype=float)})
+    assert main(["perturb", "bad.parquet", *ASKED, *CENTRE]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.count("[I-100]") == 1
+    assert not any(value in told.err for value in ("95.0", "52.37", "200.0", "12.3", "44.4", "nan"))
+    assert not Path("bad.places.ledger").exists() and not Path("bad.perturbed.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["lat,lon\nabc,4.9\n", "lat,lon\n,4.9\n", "lat,lon\n52,4.9,7\n", 'lat,lon\n"52,4.9\n', "lat,lat\n1,2\n", ""]
+)
+def test_texts_that_are_no_places_are_refused_without_a_value(folder: Path, text: str, capsys: Captured) -> None:
+    Path("bad.csv").write_text(text, encoding="utf-8")
+    assert main(["perturb", "bad.csv", *ASKED, *CENTRE]) in (2, 4)
+    told = capsys.readouterr().err
+    assert "abc" not in told and "4.9" not in told and "Traceback" not in told
+    assert not Path("bad.places.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"--radius": "200"}, "unit"), ({"--radius": "0m"}, "above 0"), ({"--level": "ln 1"}, "above 1"),
+     ({"--level": "0.5"}, "ln of a number"), ({"--level": "4"}, "ln of a number"),
+     ({"--lat": "latitude"}, "no column"), ({"--lat": None}, "--lat"), ({"--centre": None}, "public centre"),
+     ({"--centre": "95,4"}, "within"), ({"--lattice": "0.3m"}, "power of two"),
+     ({"--person": "person"}, "both or neither"), ({"--region": "1,2,3"}, "SOUTH"),
+     ({"--region": "53,4,52,5"}, "south < north"), ({"--report": "page.txt"}, ".html"),
+     ({"--out": "no/where.csv"}, "--out"), ({"--out": "points.parquet"}, "--out"),
+     ({"--keep": "nothing"}, "no column"), ({"--keep": "LAT"}, "twice"),
+     ({"--lon": "lat"}, "twice"), ({"--radius": "1e900m"}, "1,000,000"), ({"--radius": "1e-900m"}, "0.001"),
+     ({"--level": "ln 1.0000000001"}, "2^-20"), ({"--ledger": "points.csv"}, "--ledger"),
+     ({"--remap": "points.parquet"}, "weight"), ({"--reach": "2000km"}, "1,000,000")],
+)  # fmt: skip
+def test_options_that_are_wrong_get_one_error_and_charge_nothing(
+    folder: Path, change: dict[str, str | None], says: str, capsys: Captured
+) -> None:
+    options: dict[str, str | None] = {"--lat": "lat", "--lon": "lon", "--radius": "200m", "--level": "ln 4"}
+    options |= {"--centre": "52.37,4.90"} | change
+    given = [word for name, value in options.items() if value is not None for word in (name, value)]
+    assert main(["perturb", "points.parquet", *given]) in (2, 4)
+    told = capsys.readouterr()
+    assert told.out == "" and says in told.err and "Traceback" not in told.err
+    assert not list(folder.glob("*.lock")) and stat.S_IMODE(Path("points.csv").stat().st_mode) & 0o044
+    assert not Path("points.places.ledger").exists() and not Path("points.perturbed.parquet").exists()
+
+
+def test_a_person_that_is_missing_in_a_row_is_refused(folder: Path, capsys: Captured) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT 52.37 AS lat, 4.9 AS lon, CASE WHEN i > 1 THEN i END AS person FROM range(5) r(i)) "
+            "TO 'n.parquet'"
+        )
+    by_person = ["--person", "person", "--points-per-person", "1"]
+    assert main(["perturb", "n.parquet", *ASKED, *CENTRE, *by_person]) == 2
+    assert "--person" in capsys.readouterr().err and not Path("n.places.ledger").exists()
+
+
+def test_a_charge_stays_when_nothing_can_be_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    from dither.engines.points import PointFile
+    from dither.errors import EngineError
+
+    def full(*_: object, **__: object) -> None:
+        raise EngineError("The noisy places could not be written. The charge stands.")
+
+    monkeypatch.setattr(PointFile, "write", full)
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE]) == 4
+    assert spent().epsilon > 0 and not Path("points.perturbed.parquet").exists()
+    monkeypatch.undo()
+
+
+def test_nothing_is_shown_that_the_ledger_does_not_know_as_answered(folder: Path) -> None:
+    import hashlib
+
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE]) == 0
+    ledger = ApartLedger.look("points.places.ledger")
+    (entry,) = ledger.log()
+    ledger.close()
+    assert entry.state == "answered"
+    assert entry.digest == hashlib.sha256(Path("points.perturbed.parquet").read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def cells(folder: Path) -> list[str]:
+    grid = [(52.34 + 0.02 * i, 4.84 + 0.03 * j) for i in range(4) for j in range(5)]
+    weights = np.arange(1.0, 21.0)
+    columns = {"lat": np.array([c[0] for c in grid]), "lon": np.array([c[1] for c in grid]), "weight": weights}
+    write(folder / "cells.parquet", columns)
+    return ["--radius", "2km", "--cells", "cells.parquet"]
+
+
+def test_cells_are_shown_by_the_optimal_mechanism(folder: Path, cells: list[str], capsys: Captured) -> None:
+    asked = ["--lat", "lat", "--lon", "lon", "--level", "ln 100000", *CENTRE, *cells, "--cell-reach", "20km"]
+    assert main(["perturb", "points.parquet", *asked, "--report", "page.html"]) == 0
+    listed, shown = read("cells.parquet"), read("points.perturbed.parquet")
+    known = set(zip(np.round(listed["lat"], 7).tolist(), np.round(listed["lon"], 7).tolist(), strict=True))
+    seen = set(zip(np.round(shown["lat"], 7).tolist(), np.round(shown["lon"], 7).tolist(), strict=True))
+    assert seen <= known and len(seen) > 3
+    # epsilon (2 km + 2 * 20 km) is ln 100000.
+    assert float(spent().epsilon) == pytest.approx(math.log(100_000) / 42_000)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "by the table" in told and "cell it counts as" in told
+
+
+def test_places_beyond_reach_of_the_cells_and_options_that_clash_are_refused(
+    folder: Path, cells: list[str], capsys: Captured
+) -> None:
+    asked = ["--lat", "lat", "--lon", "lon", "--level", "ln 4", *CENTRE, *cells]
+    assert main(["perturb", "points.parquet", *asked, "--cell-reach", "500m"]) == 2
+    assert main(["perturb", "points.parquet", *asked]) == 2
+    assert main(["perturb", "points.parquet", *asked, "--cell-reach", "20km", "--remap", "prior.parquet"]) == 2
+    assert main(["perturb", "points.parquet", *asked[:-1], "prior.parquet", "--cell-reach", "20km"]) == 2
+    assert capsys.readouterr().err.count("[I-100]") == 4
+    assert not Path("points.places.ledger").exists()
+
+
+def test_the_statement_of_a_data_set_tells_of_its_places(folder: Path, capsys: Captured) -> None:
+    Path("dither.toml").write_text(
+        '[dataset]\nname = "calls"\nledger = "calls.ledger"\n[source]\nurl = "points.parquet"\n'
+        '[unit]\nname = "caller"\n'
+        '[budget]\nepsilon = 1\n[tables.points]\nprivacy_unit = "person"\n[tables.points.columns]\n'
+        'hour = { type = "integer", bounds = [0, 2000] }\n',
+        encoding="utf-8",
+    )
+    asked = ["--person", "person", "--points-per-person", "2", "--catalog", "dither.toml"]
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *asked]) == 0
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *asked, "--out", "b.csv", "--ledger", "x.ledger"]) == 2
+    (ledger,) = Path().glob("calls.ledger.metric-????????????")
+    assert float(spent(str(ledger)).epsilon) == pytest.approx(2 * math.log(4) / 200.177, rel=1e-5)
+    assert not Path("points.places.ledger").exists()
+    # The data set's own ledger begins with its first question; its statement wants one.
+    assert main(["ask", "SELECT COUNT(*) FROM points", "-e", "0.1"]) == 0
+    capsys.readouterr()
+    assert main(["statement"]) == 0
+    text = capsys.readouterr().out
+    assert "metres in the plane about 52.37, 4.9" in text and "ln 4 within 200m" in text
