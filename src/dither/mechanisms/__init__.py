@@ -15,6 +15,9 @@ from dither.mechanisms.keys import (
 )
 from dither.mechanisms.laplace import laplace, laplace_scale
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
+from dither.mechanisms.quantile import choose_quantile
+from dither.mechanisms.quantile_ends import choose_end
+from dither.mechanisms.quantiles import Histograms, choose_quantiles
 from dither.mechanisms.release import Neighbours, Release, saturate
 from dither.mechanisms.running import RunningPlan, RunningRelease, RunningStream, plan_running_totals, running_totals
 
@@ -43,6 +46,10 @@ __all__ = [
     "row_levels",
     "exponential",
     "Choice",
+    "choose_quantile",
+    "choose_quantiles",
+    "choose_end",
+    "Histograms",
     "running_totals",
     "plan_running_totals",
     "RunningPlan",
