@@ -210,7 +210,7 @@ class Answer:
 
 
 def _is_numeric(sql_type: str) -> bool:
-    return sql_type.startswith(
+    return not sql_type.endswith("]") and sql_type.startswith(
         ("DOUBLE", "FLOAT", "DECIMAL", "BIGINT", "HUGEINT", "INTEGER", "SMALLINT", "TINYINT", "NUMBER")
     )
 
@@ -218,6 +218,9 @@ def _is_numeric(sql_type: str) -> bool:
 def _plain(column: Any, sql_type: str) -> list[Any]:
     """Python values: dates as dates, NULLs as None, NumPy scalars as Python's."""
     values = column.tolist()
+    if sql_type.endswith("[]"):
+        inner = sql_type.removesuffix("[]")
+        return [None if v is None else _plain(np.ma.asarray(v), inner) for v in values]
     if sql_type == "DATE":
         return [None if v is None else v.date() if hasattr(v, "date") else v for v in values]
     if sql_type != "HUGEINT" and column.dtype.kind == "f":

@@ -34,7 +34,7 @@ from dither.plan.explain import Explanation, explain_choices, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
 from dither.plan.phases import bind_measure, blank, empty_array
-from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
+from dither.plan.price import ChoiceLaw, Offer, PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
@@ -384,7 +384,7 @@ class Session:
                 if domain is None
                 else {n: c[:50] for n, c in domain.columns.items()}
             )
-            zeros = tuple(np.zeros(size, dtype=np.int64) for _ in measure.vectors)
+            zeros = tuple(np.zeros(size * max(1, len(v.quantiles)), dtype=np.int64) for v in measure.measure.vectors)
             tables.append(_table(measure, priced.plan, keys, zeros, tuple(v.law for v in measure.vectors)))
         return _with_aliases(tables, priced.plan)
 
@@ -448,4 +448,9 @@ def _table(measure: PricedMeasure, plan: nodes.Plan, keys: Any, values: Any, law
     types = {key.id: sql_type(key.expr.type) for key in found.keys if key.expr.type.kind is not Kind.DECIMAL}
     recipes = tuple(dict(plan.aggregates)[found.name])
     types |= {recipe.id: sql_type(recipe.type) for recipe in recipes if recipe.type.kind is Kind.DATE}
-    return NoisyTable(found.name, dict(keys), found.vectors, values, laws, recipes, types)
+    vectors = tuple(
+        # A longer list of quantiles that was released before holds those of this one.
+        replace(vector, quantiles=law.quantiles) if isinstance(law, ChoiceLaw) else vector
+        for vector, law in zip(found.vectors, laws, strict=True)
+    )
+    return NoisyTable(found.name, dict(keys), vectors, values, laws, recipes, types)
