@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from dither.answer.drawing import Charts
     from dither.answer.present import Presented
 
 __all__ = ["Answer", "Interval"]
@@ -184,6 +185,13 @@ class Answer:
         from dither.answer.present import simultaneous
 
         return simultaneous(self, confidence)
+
+    def plot(self) -> Charts:
+        """A picture, chosen by what it is: bars for groups, a line over numbers or days, a histogram with the running
+        count for bins, boxes for quantiles; with 95 % bands. Shows itself in a notebook; `.save("a.svg")` writes it."""
+        from dither.answer.plot import plot
+
+        return plot(self)
 
     def publish(self, folder: str | Path) -> tuple[Path, ...]:
         """Write it into a folder as a page, data files, its receipt and how to read them; `dither verify` checks them.

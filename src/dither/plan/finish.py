@@ -22,7 +22,17 @@ from dither.sql.bind import AGGREGATES, STANDARD_AGGREGATES, display_name
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name
 
-__all__ = ["FinishTree", "NoisySource", "Rewriter", "as_table", "join_noisy", "list_of", "over_noisy", "set_operation", "to_sql"]
+__all__ = [
+    "FinishTree",
+    "NoisySource",
+    "Rewriter",
+    "as_table",
+    "join_noisy",
+    "list_of",
+    "over_noisy",
+    "set_operation",
+    "to_sql",
+]
 
 Json = dict[str, Any]
 
@@ -401,7 +411,13 @@ def list_of(names: Sequence[str]) -> Json:
     shape = copy.deepcopy(_sum_shape())
     arguments = [{"name": "", "expression": column_named(name)} for name in names]
     path = {"path": ["list_value"]}
-    return {**shape, "function_name": "list_value", "arguments": arguments, "qualified_name": path, "is_operator": False}
+    return {
+        **shape,
+        "function_name": "list_value",
+        "arguments": arguments,
+        "qualified_name": path,
+        "is_operator": False,
+    }
 
 
 def plus_minus(item: Json, sign: str, half: Json, alias: str) -> Json:

@@ -223,9 +223,12 @@ def distance_of(vector: nodes.Vector, tau: int, *, grouped: bool, neighbours: Ne
     if vector.kind == "units":
         # A unit is in at most tau groups, and in one where there are no groups; replaced, it leaves as many.
         return (tau if grouped else 1) * (2 if neighbours == "replace" and grouped else 1)
+    if vector.kind == "histogram":
+        # Rows that enter or leave cells; lo and hi are the first and the last cell.
+        return tau * (2 if neighbours == "replace" else 1)
     if neighbours == "add_remove":
         return max(1, tau * vector.largest)
-    if grouped or vector.kind in ("distinct", "histogram") or vector.distinct:
+    if grouped or vector.kind == "distinct" or vector.distinct:
         return max(1, 2 * tau * vector.largest)
     return max(1, tau * vector.spread)
 

@@ -1,4 +1,4 @@
-"""Aggregates that give several quantiles as one list: each element becomes an aggregate, and the finish lists them again.
+"""Aggregates that give several quantiles as one list: each becomes an aggregate, and the finish lists them again.
 
     QUANTILE_CONT(x, [0.25, 0.5, 0.75])      a list of shares, in its order (DuckDB)
     APPROX_QUANTILES(x, 10)                  minimum, nine deciles, maximum (BigQuery)
@@ -21,6 +21,7 @@ from dither.sql.parse import Tree
 __all__ = ["calls_of"]
 
 Json = dict[str, Any]
+MOST_PARTS = MOST_QUANTILES - 1
 LISTING = frozenset(["quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc"])
 
 
@@ -40,13 +41,13 @@ def calls_of(tree: Tree, binder: Binder) -> list[Aggregate] | None:
 
 
 def _evenly(tree: Tree, binder: Binder) -> list[Aggregate]:
-    """As many quantiles as split the rows into n equal parts, with both extremes. They keep the type, as in BigQuery."""
+    """The quantiles that split the rows into n equal parts, and both extremes. They keep the type, as in BigQuery."""
     arguments = tree.data.get("arguments") or []
     found = arguments[1]["expression"] if len(arguments) == 2 else {}
     count = found.get("literal", {})
     parts = int(count["text"]) if count.get("kind") == "INTEGER" and str(count["text"]).isdigit() else 0
-    if not 1 <= parts < MOST_QUANTILES:
-        raise tree.refuse("A-107", f"APPROX_QUANTILES takes an expression and a number of parts below {MOST_QUANTILES}.")
+    if not 1 <= parts <= MOST_PARTS:
+        raise tree.refuse("A-107", f"APPROX_QUANTILES takes an expression and a number of parts, 1 to {MOST_PARTS}.")
     call = replace(_call(tree, binder, arguments), function="quantile_disc")
     shares = [literal(Fraction(i, parts), scale=18) for i in range(parts + 1)]
     return [replace(call, args=(call.args[0], share)) for share in shares]
@@ -60,4 +61,4 @@ def _call(tree: Tree, binder: Binder, arguments: list[Json]) -> Aggregate:
 
 def _is_list(argument: Json) -> bool:
     expression = argument.get("expression", {})
-    return expression.get("class") == "FUNCTION" and expression.get("function_name") == "list_value"
+    return bool(expression.get("class") == "FUNCTION" and expression.get("function_name") == "list_value")

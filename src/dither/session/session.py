@@ -41,7 +41,7 @@ from dither.session.budget import BudgetView
 from dither.session.decide import decide, foresee
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
-from dither.session.offers import Offered, Within, keeping, offered, planned
+from dither.session.offers import Offered, Within, check_intervals, keeping, offered, planned
 from dither.session.stages import Stage, bound, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
@@ -106,15 +106,19 @@ class Session:
         within: Within | None = None,
         at_most: Number | None = None,
         request: str | None = None,
+        quantile_intervals: bool = False,
     ) -> Answer:
         """Answer one SELECT for at most the offered price.
         epsilon: nats, buys pure events only; or rho: zCDP; or within: the 95 % half-width wanted of counts and sums
         over listed groups, by column where it is a mapping, for the least price that is expected to keep it.
         at_most: what `within` may cost.  request: an idempotency key of the caller's choosing.
+        quantile_intervals: buy a 95 % interval for each quantile too, as two more of them out of the same offer.
         The text may state the offer itself, as in `/* epsilon=0.5 */`.
         Raises QueryRefused, PolicyRefused, BudgetError, EngineError, LedgerError; a refusal costs nothing."""
         epoch = self.ledger.current_release
-        stated = offered(question, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
+        stated = offered(
+            question, epsilon=epsilon, rho=rho, within=within, at_most=at_most, quantile_intervals=quantile_intervals
+        )
         plan, priced, chosen = decide(self, question, stated)
         self.rehearse(priced)
         fingerprint = plan_fingerprint(plan, self.catalog)
@@ -146,9 +150,10 @@ class Session:
         epsilon: Number | None = None,
         rho: Number | None = None,
         within: Within | None = None,
+        quantile_intervals: bool = False,
     ) -> Explanation:
         """What `ask` would do and cost; with `within`, which offer keeps it. Free; reads no protected row."""
-        stated = offered(question, epsilon=epsilon, rho=rho, within=within)
+        stated = offered(question, epsilon=epsilon, rho=rho, within=within, quantile_intervals=quantile_intervals)
         plan, foreseen = foresee(self, question, stated)
         if foreseen is not None:
             left = self.ledger.remaining(self.own_level)
@@ -166,16 +171,26 @@ class Session:
         )
         return explained if stated.wish is None else replace(explained, solved=priced.offer)
 
-    def plan(self, question: str, choices: Choices | None = None) -> nodes.Plan:
+    def plan(self, question: str, choices: Choices | None = None, *, quantile_intervals: bool = False) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only.
-        choices: notes what would have to be chosen first; without it, that is refused."""
+        choices: notes what would have to be chosen first; without it, that is refused.
+        quantile_intervals: with the vectors that are the ends of quantiles' intervals."""
         self.facts.refresh()
         now = self._clock().astimezone(dt.UTC).replace(tzinfo=None, microsecond=0)
         choices = choices or Choices(self.taus, bounds=self.bounds)
         lowering = Lowering(
-            self.catalog, self.facts.schemas, self.facts.for_lowering(), self.facts.key_lists(), choices, now
+            self.catalog,
+            self.facts.schemas,
+            self.facts.for_lowering(),
+            self.facts.key_lists(),
+            choices,
+            now,
+            quantile_intervals,
         )
-        return planned(question, lowering.question)
+        plan = planned(question, lowering.question)
+        if quantile_intervals:
+            check_intervals(plan)
+        return plan
 
     # What else an owner or analyst does ----------------------------------------------------------------------------
 
