@@ -115,14 +115,15 @@ def ask(
         from dither.cli.screen import out
 
         out().print(f"\n{shown.about(lang.value)}", markup=False)
-    if plot is not None:
-        from dither.cli.screen import say
-
-        say(f"Drew {shown.plot().save(plot)}.", "dim")
     if publish is not None:
         from dither.cli.screen import say
 
         say(f"Published in {publish}: {', '.join(path.name for path in shown.publish(publish))}.", "dim")
+    if plot is not None:
+        # Last: an answer without a picture has been written all the same.
+        from dither.cli.screen import say
+
+        say(f"Drew {shown.plot().save(plot)}.", "dim")
 
 
 def _check_places(format: Format, output: Path | None, receipt: Path | None) -> None:
