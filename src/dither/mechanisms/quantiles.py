@@ -131,7 +131,7 @@ class _Axis:
         self.width = (rows.hi - rows.lo + 1) * PARTS
         # Two places of room, so that a group's end is not the next one's beginning.
         self.stride = self.width + 2
-        if rows.groups * self.stride >= _CAP:
+        if self.width > 2**53 or rows.groups * self.stride >= _CAP:
             raise InvalidParameter("cells", expected="fewer groups or cells", found=(rows.groups, self.width))
         group = np.repeat(np.arange(rows.groups, dtype=np.int64), np.diff(rows.starts))
         self.begins = group * self.stride + (rows.cells - rows.lo) * PARTS

@@ -22,7 +22,9 @@ __all__ = ["calls_of"]
 
 Json = dict[str, Any]
 MOST_PARTS = MOST_QUANTILES - 1
-LISTING = frozenset(["quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc"])
+LISTING = frozenset(
+    ["approx_quantile", "quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc"]
+)
 
 
 def calls_of(tree: Tree, binder: Binder) -> list[Aggregate] | None:

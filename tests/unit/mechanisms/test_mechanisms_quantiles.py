@@ -219,8 +219,8 @@ def test_an_end_is_beyond_the_quantile_in_39_of_40_cases_whatever_the_data(side,
 @pytest.mark.parametrize("side", [-1, 1])
 def test_draws_of_an_end_follow_its_law(side):
     # 8,000 draws, false alarm < 1e-9; catches a missing candidate beyond, and an aim on the wrong side.
-    rows, epsilon, draws = {1: 6, 3: 4}, Fraction(3), 8_000
-    cells, counts = np.array([1, 3]), np.array([6, 4])
+    rows, epsilon, draws = {1: 2, 3: 1}, Fraction(3, 2), 8_000
+    cells, counts = np.array([1, 3]), np.array([2, 1])
     source = insecure_seeded(8)
     seen = Counter(
         choose_end(
@@ -228,8 +228,8 @@ def test_draws_of_an_end_follow_its_law(side):
         )
         for _ in range(draws)
     )
-    aim = 5 + side * Fraction(ranks_aside(5, epsilon * 2))
-    beyond = max(aim, Fraction(0)) if side < 0 else max(10 - aim, Fraction(0))
+    aim = Fraction(3, 2) + side * Fraction(ranks_aside(5, epsilon * 2))
+    beyond = max(aim, Fraction(0)) if side < 0 else max(3 - aim, Fraction(0))
     law = single_law(rows, aim, cells=5, per_rank=epsilon * 2, beyond=beyond)
     expected = np.array([law[key] for key in law]) * draws
     assert stats.chisquare([seen[key] for key in law], expected).pvalue > 1e-9
