@@ -83,7 +83,7 @@ def float_noise(original: Any, evaluate: Any) -> Any:
     return (lambda values, law, entropy: np.asarray(values)), with_noise
 
 
-@plant("dither.answer.release.choose_quantile", check="noise", audit=law("a median of nobody else", 40_000))
+@plant("dither.answer.chosen.choose_quantile", check="noise", audit=law("a median of nobody else", 40_000))
 def quantile_chosen_too_well(original: Any) -> Any:
     """A quantile is chosen at four times the epsilon that was paid."""
 

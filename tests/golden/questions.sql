@@ -20,6 +20,18 @@ SELECT COUNT(DISTINCT uid), COUNT(DISTINCT region), COUNT(DISTINCT note), SUM(DI
 -- same
 SELECT COUNT_IF(flag), BOOL_OR(flag), BOOL_AND(age > 10), SUM(flag) FROM t;
 -- same
+SELECT QUANTILE_DISC(age, [0.3, 0.7])[2] AS b, QUANTILE_DISC(age, [0.3, 0.7])[1] AS a, QUANTILE_DISC(age, 0.55) AS c FROM t;
+-- refuse A-107
+SELECT QUANTILE_CONT(age, []) FROM t;
+-- refuse A-107
+SELECT QUANTILE_CONT(age, [0.5, age]) FROM t;
+-- refuse A-107
+SELECT APPROX_QUANTILES(age, 0) FROM t;
+-- refuse A-104
+SELECT APPROX_QUANTILES(DISTINCT age, 4) FROM t;
+-- refuse F-172
+SELECT COUNT(*) FROM t WHERE age > (SELECT APPROX_QUANTILES(age, 4) FROM t);
+-- same
 SELECT SUM(age * 2), SUM(age + income), SUM(-age), AVG(ABS(age - 25)) FROM t;
 -- same
 SELECT COUNT(*) FILTER (WHERE age > 25) AS a, SUM(income) FILTER (WHERE flag) AS b, AVG(age) FILTER (WHERE NOT flag) AS c FROM t;

@@ -22,8 +22,10 @@ SIGNATURES = {
         "source, *, privacy_unit=None, budget=None, delta=None, bounds=None, values=None, max_rows_per_unit=None, "
         "ledger=None, analyst=None, entropy=None, clock=None"
     ),
-    "Session.ask": "self, question, *, epsilon=None, rho=None, within=None, at_most=None, request=None",
-    "Session.explain": "self, question, *, epsilon=None, rho=None, within=None",
+    "Session.ask": (
+        "self, question, *, epsilon=None, rho=None, within=None, at_most=None, request=None, quantile_intervals=False"
+    ),
+    "Session.explain": "self, question, *, epsilon=None, rho=None, within=None, quantile_intervals=False",
     "Session.tune": "self, table, *, epsilon=None, for_epsilon=1, groups=1",
     "Session.plan_budget": "self, questions, *, epsilon=None, rho=None, delta=None, wishes=None",
     "Session.series": "self, question=None, *, name, first=None, days=None, epsilon=None, rho=None",
@@ -44,6 +46,7 @@ SIGNATURES = {
     "Answer.arrow": "self, *, intervals=False",
     "Answer.present": ("self, *, round_to=None, suppress_below=None, nonnegative=False, reliability=False, other=None"),
     "Answer.simultaneous": "self, confidence=0.95",
+    "Answer.plot": "self",
     "Answer.publish": "self, folder",
     "Explanation.plot": "self",
     "Answer.about": "self, language='en'",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from dither.answer.drawing import Charts
     from dither.answer.present import Presented
 
 __all__ = ["Answer", "Interval"]
@@ -181,6 +182,13 @@ class Answer:
 
         return simultaneous(self, confidence)
 
+    def plot(self) -> Charts:
+        """A picture, chosen by what it is: bars for groups, a line over numbers or days, a histogram with the running
+        count for bins, boxes for quantiles; with 95 % bands. Shows itself in a notebook; `.save("a.svg")` writes it."""
+        from dither.answer.plot import plot
+
+        return plot(self)
+
     def publish(self, folder: str | Path) -> tuple[Path, ...]:
         """Write it into a folder as a page, data files, its receipt and how to read them; `dither verify` checks them.
         Writes over nothing. Gives the files."""
@@ -206,7 +214,7 @@ class Answer:
 
 
 def _is_numeric(sql_type: str) -> bool:
-    return sql_type.startswith(
+    return not sql_type.endswith("]") and sql_type.startswith(
         ("DOUBLE", "FLOAT", "DECIMAL", "BIGINT", "HUGEINT", "INTEGER", "SMALLINT", "TINYINT", "NUMBER")
     )
 
@@ -214,6 +222,9 @@ def _is_numeric(sql_type: str) -> bool:
 def _plain(column: Any, sql_type: str) -> list[Any]:
     """Python values: dates as dates, NULLs as None, NumPy scalars as Python's."""
     values = column.tolist()
+    if sql_type.endswith("[]"):
+        inner = sql_type.removesuffix("[]")
+        return [None if v is None else _plain(np.ma.asarray(v), inner) for v in values]
     if sql_type == "DATE":
         return [None if v is None else v.date() if hasattr(v, "date") else v for v in values]
     if sql_type != "HUGEINT" and column.dtype.kind == "f":

@@ -16,7 +16,7 @@ from dither.plan.nodes import Vector
 from dither.plan.recipes import FINE, Recipe
 from dither.sql.types import Kind
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "one_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,7 +46,14 @@ def evaluate(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDAr
         case "bool_and":
             return np.asarray(arrays[0] < 1)
         case "quantile":
-            return _chosen(recipe, steps[0], arrays[0])
+            return _chosen(recipe, steps[0], one_of(recipe, vectors[recipe.vectors[0]], arrays[0]))
+
+
+def one_of(recipe: Recipe, vector: Vector, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """(..., n_groups): the recipe's quantile out of those of the vector, which stand one after the other."""
+    count = len(vector.quantiles)
+    apart = array.reshape(*array.shape[:-1], count, array.shape[-1] // count)
+    return np.asarray(apart[..., vector.quantiles.index(recipe.quantile), :])
 
 
 def _chosen(recipe: Recipe, step: float, array: npt.NDArray[Any]) -> npt.NDArray[Any]:

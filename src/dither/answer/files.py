@@ -60,4 +60,6 @@ def _data(answer: Answer, intervals: bool) -> list[tuple[str, list[Any]]]:
 def _field(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False, default=str)
     return "" if value is None else value

@@ -7,6 +7,7 @@ with the real ones; and by an `Answer` for the spread of derived columns.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -162,7 +163,12 @@ def spread(
         f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
         f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({plan.finish_sql}) AS finish({inner})) AS f"
     )
-    found, _ = embedded.run(sql, replicas)
+    try:
+        found, _ = embedded.run(sql, replicas)
+    except duckdb.Error:
+        # A replicate, or a quantile that is not known there, may fail where the answer did not.
+        unknown = np.full(len(finished.columns[0]), np.nan)
+        return {f"{end}_{position}": unknown for position in wanted for end in ("low", "high")}
     return _percentiles(found, keys, wanted, finished)
 
 
@@ -175,6 +181,10 @@ def _replicas(table: NoisyTable, generator: np.random.Generator) -> Columns:
     for recipe in table.recipes:
         computed = evaluate(recipe, table.vectors, values)
         flat = computed.reshape(-1)
+        if recipe.kind == "quantile":
+            # No law says how a chosen value might have come out else: what is computed from it is not known either.
+            columns[recipe.id] = np.full(flat.shape, "NaT", flat.dtype) if flat.dtype.kind == "M" else flat * np.nan
+            continue
         columns[recipe.id] = flat.astype(np.int64) if recipe.whole else flat
     return columns
 
@@ -192,5 +202,8 @@ def _percentiles(found: Columns, keys: Sequence[int], wanted: Sequence[int], fin
         values = np.ma.filled(np.ma.asarray(found[f"c{position}"]).astype(np.float64), np.nan)
         grid = np.full((REPLICATES, len(rows)), np.nan)
         grid[replica[known], index[known]] = values[known]
-        result[f"low_{position}"], result[f"high_{position}"] = np.nanpercentile(grid, [2.5, 97.5], axis=0)
+        with warnings.catch_warnings():
+            # A row without any number in it: its ends are not known.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            result[f"low_{position}"], result[f"high_{position}"] = np.nanpercentile(grid, [2.5, 97.5], axis=0)
     return result

@@ -9,7 +9,7 @@ Proof: docs/proofs/answer/intervals.md
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -48,10 +48,21 @@ def bounds_of(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
         case "mean":
             return _ratio(recipe, table)
         case "quantile":
-            unknown = np.full(table.size, np.nan)
-            return unknown, unknown
+            return _bought(recipe, table)
         case _:
             return _replicated(recipe, table)
+
+
+def _bought(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
+    """Of a quantile: the ends that were bought as two more of them; unknown where none were. The value is within."""
+    if len(recipe.vectors) == 1:
+        unknown = np.full(table.size, np.nan)
+        return unknown, unknown
+    value, low, high = (
+        np.asarray(evaluate(replace(recipe, vectors=(position,)), table.vectors, table.values), dtype=np.float64)
+        for position in recipe.vectors
+    )
+    return np.minimum(low, value), np.maximum(high, value)
 
 
 def _around_one(recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:

@@ -29,7 +29,7 @@ class NoisyTable:
     keys: Columns
     vectors: tuple[Vector, ...]
     values: tuple[npt.NDArray[np.int64], ...]
-    """(n_groups,) int64, in steps; one per vector."""
+    """(n_groups,) int64, in steps; one per vector. Of several quantiles: (quantiles * n_groups,), one after another."""
     laws: tuple[Law, ...]
     """The noise in each vector, in steps."""
     recipes: tuple[Recipe, ...]
@@ -38,7 +38,9 @@ class NoisyTable:
 
     @property
     def size(self) -> int:
-        return len(self.values[0]) if self.values else len(next(iter(self.keys.values())))
+        if not self.values:
+            return len(next(iter(self.keys.values())))
+        return len(self.values[0]) // max(1, len(self.vectors[0].quantiles))
 
     def axis(self, position: int) -> Axis:
         """Where the groups stand along the key that a vector is summed up over."""

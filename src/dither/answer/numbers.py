@@ -43,6 +43,8 @@ def plain(value: Any) -> Cell:
             return Cell(NULL_SIGN)
         case float():
             return Cell(_short(value))
+        case list():
+            return Cell(f"[{', '.join(plain(each).value for each in value)}]")
         case _:
             return Cell(_visible(str(value)))
 

@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dither.answer.chosen import choose
 from dither.answer.complete import complete, places_in
 from dither.catalog.model import Neighbours
-from dither.engines.base import Histogram, MeasuredTable
-from dither.mechanisms.quantile import choose_quantile
+from dither.engines.base import MeasuredTable
 from dither.mechanisms.release import add_noise
 from dither.mechanisms.running import RunningPlan
-from dither.noise import Entropy, uniform_below
+from dither.noise import Entropy
 from dither.plan.keys import Domain
 from dither.plan.price import ChoiceLaw, PricedMeasure, PricedVector, RunningLaw
-from dither.plan.recipes import FINE
 from dither.plan.running import Axis, axis_of
 from dither.sql.embedded import Columns
-from dither.sql.types import Kind
 
 __all__ = ["release"]
 
@@ -54,7 +52,8 @@ def release(
     for position, vector in enumerate(vectors):
         if isinstance(vector.law, ChoiceLaw):
             cells = table.histograms[position]
-            noisy[position] = _chosen(vector, priced.measure.tau, cells, listed, size, neighbours, entropy)
+            group = places_in(cells.keys, listed, size, len(cells.cells))
+            noisy[position] = choose(vector, priced.measure.tau, cells, group, size, neighbours, entropy)
     return keys, noisy
 
 
@@ -83,42 +82,6 @@ def _running_steps(plan: RunningPlan, values: Ints, axis: Axis, entropy: Entropy
     steps = np.empty(len(values), dtype=np.int64)
     steps[order] = ordered - before
     return steps
-
-
-def _chosen(
-    vector: PricedVector,
-    tau: int,
-    histogram: Histogram,
-    listed: Columns,
-    size: int,
-    neighbours: Neighbours,
-    entropy: Entropy,
-) -> Ints:
-    """One quantile per shown group, as a place among FINE per cell; a group without rows gets one as well."""
-    group = places_in(histogram.keys, listed, size, len(histogram.cells))
-    order = np.lexsort((histogram.cells, group))
-    group, cells, counts = group[order], histogram.cells[order], histogram.counts[order]
-    starts, ends = np.searchsorted(group, np.arange(size)), np.searchsorted(group, np.arange(size), side="right")
-    law, spec = vector.law, vector.vector
-    assert isinstance(law, ChoiceLaw) and spec.quantile is not None
-    result = np.empty(size, dtype=np.int64)
-    for i in range(size):
-        inside = slice(starts[i], ends[i])
-        cell = choose_quantile(
-            cells[inside],
-            counts[inside],
-            lo=spec.lo,
-            hi=spec.hi,
-            quantile=spec.quantile,
-            epsilon=law.epsilon,
-            max_rows=tau,
-            neighbours=neighbours,
-            entropy=entropy,
-        )
-        whole = spec.step == 1 and spec.expr is not None and spec.expr.type.kind is not Kind.DOUBLE
-        inner = 0 if whole else int(uniform_below(FINE, entropy=entropy)) - FINE // 2
-        result[i] = cell * FINE + inner
-    return result
 
 
 def _order_of(columns: Columns) -> Any:

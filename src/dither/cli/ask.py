@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho, Within
+from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, QuantileIntervals, Question, Rho, Within
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -63,6 +63,10 @@ def ask(
     publish: Annotated[
         Path | None, typer.Option("--publish", metavar="DIR", help="Also write a page, data and receipt there.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw the answer: a new .svg or .html file.")
+    ] = None,
+    quantile_intervals: QuantileIntervals = False,
     request: Annotated[
         str | None, typer.Option("--request", metavar="KEY", help="The same key again is never charged again.")
     ] = None,
@@ -70,6 +74,7 @@ def ask(
     catalog: CatalogPath = DEFAULT_CATALOG,
 ) -> None:
     """Answer one question for at most the offered price, which is charged before the data is read."""
+    from dither.answer.drawing import check_place as check_picture
     from dither.answer.publish import check_place
     from dither.cli.context import asking, read_catalog, read_offer, read_question
     from dither.cli.screen import working
@@ -84,8 +89,18 @@ def ask(
     _check_places(format, output, receipt)
     if publish is not None:
         check_place(publish)
+    if plot is not None:
+        check_picture(plot)
     with asking(declared, as_name) as session, working("Asking"):
-        answer = session.ask(text, epsilon=epsilon, rho=rho, within=within, at_most=at_most, request=request)
+        answer = session.ask(
+            text,
+            epsilon=epsilon,
+            rho=rho,
+            within=within,
+            at_most=at_most,
+            request=request,
+            quantile_intervals=quantile_intervals,
+        )
     # The receipt first: whatever happens to the table, what was paid for is on record.
     if receipt is not None:
         answer.receipt.save(receipt)
@@ -104,6 +119,11 @@ def ask(
         from dither.cli.screen import say
 
         say(f"Published in {publish}: {', '.join(path.name for path in shown.publish(publish))}.", "dim")
+    if plot is not None:
+        # Last: an answer without a picture has been written all the same.
+        from dither.cli.screen import say
+
+        say(f"Drew {shown.plot().save(plot)}.", "dim")
 
 
 def _check_places(format: Format, output: Path | None, receipt: Path | None) -> None:

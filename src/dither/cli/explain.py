@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Question, Rho, Within
+from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, QuantileIntervals, Question, Rho, Within
 
 if TYPE_CHECKING:
     from dither.plan.sketch import Sketches
@@ -20,6 +20,7 @@ def explain(
     epsilon: Epsilon = None,
     rho: Rho = None,
     within: Within = None,
+    quantile_intervals: QuantileIntervals = False,
     plot: Annotated[bool, typer.Option("--plot", help="Also draw where the answers would fall.")] = False,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Write that drawing as a picture; over no other file.")
@@ -34,7 +35,9 @@ def explain(
     text = read_question(question)
     read_offer(text, declared, epsilon=epsilon, rho=rho, within=within)
     with asking(declared, as_name) as session:
-        explanation = session.explain(text, epsilon=epsilon, rho=rho, within=within)
+        explanation = session.explain(
+            text, epsilon=epsilon, rho=rho, within=within, quantile_intervals=quantile_intervals
+        )
 
     from dither.cli.screen import out
     from dither.cli.tables import explanation_table

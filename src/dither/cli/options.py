@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["As", "CatalogPath", "DEFAULT_CATALOG", "Epsilon", "Question", "Reason", "Rho", "Within", "catalog_place"]
+__all__ = [
+    "As",
+    "CatalogPath",
+    "DEFAULT_CATALOG",
+    "Epsilon",
+    "QuantileIntervals",
+    "Question",
+    "Reason",
+    "Rho",
+    "Within",
+    "catalog_place",
+]
 
 DEFAULT_CATALOG = Path("dither.toml")
 
@@ -25,6 +36,10 @@ Rho = Annotated[
 Within = Annotated[
     str | None,
     typer.Option("--within", metavar="WISH", help="Instead: the ± wanted, as 50 or `n=50, total=2000`."),
+]
+QuantileIntervals = Annotated[
+    bool,
+    typer.Option("--quantile-intervals", help="Buy a ± for each quantile: two more quantiles, out of the same offer."),
 ]
 Reason = Annotated[str, typer.Option("--reason", help="Kept in the log for good.")]
 Question = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; - reads it from standard input.")]

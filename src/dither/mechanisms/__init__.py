@@ -28,7 +28,10 @@ from dither.mechanisms.keys import (
 )
 from dither.mechanisms.laplace import laplace, laplace_scale
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
+from dither.mechanisms.quantile import choose_quantile
+from dither.mechanisms.quantile_ends import choose_end
 from dither.mechanisms.quantile_release import QuantileRelease, private_quantile
+from dither.mechanisms.quantiles import Histograms, choose_quantiles
 from dither.mechanisms.release import Neighbours, Release, saturate
 from dither.mechanisms.running import RunningPlan, RunningRelease, RunningStream, plan_running_totals, running_totals
 from dither.mechanisms.sampled import (
@@ -67,6 +70,10 @@ __all__ = [
     "Choice",
     "private_quantile",
     "QuantileRelease",
+    "choose_quantile",
+    "choose_quantiles",
+    "choose_end",
+    "Histograms",
     "running_totals",
     "plan_running_totals",
     "RunningPlan",

@@ -19,7 +19,7 @@ from dither.errors import InvalidParameter
 from dither.mechanisms.release import Neighbours
 from dither.noise import Entropy, categorical_exp, uniform_below
 
-__all__ = ["choose_quantile", "rank_sensitivity"]
+__all__ = ["candidates", "choose_quantile", "inside_extreme", "rank_sensitivity"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -31,6 +31,12 @@ def rank_sensitivity(quantile: Fraction, neighbours: Neighbours) -> Fraction:
     extreme = quantile in (0, 1)
     one = Fraction(1) if extreme else max(quantile, 1 - quantile)
     return 2 * one if neighbours == "replace" else one
+
+
+def inside_extreme(cells: int, epsilon_per_rank: Fraction) -> Fraction:
+    """How many ranks inside the first or last row MIN and MAX aim, a multiple of 1/2: so many that the empty cells
+    beyond, of which there are at most `cells`, do not win together. Public quantities alone."""
+    return Fraction(max(1, round(4 * math.log(max(cells, 2)) / float(epsilon_per_rank))), 2)
 
 
 def choose_quantile(
@@ -53,7 +59,7 @@ def choose_quantile(
         raise InvalidParameter(
             "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)
         )
-    starts, widths, low_ranks, high_ranks = _candidates(cells, counts, lo, hi)
+    starts, widths, low_ranks, high_ranks = candidates(cells, counts, lo, hi)
     total = int(counts.sum())
     sensitivity = rank_sensitivity(quantile, neighbours)
     target = _target(quantile, total, hi - lo + 1, epsilon / (sensitivity * max_rows))
@@ -71,14 +77,12 @@ def _target(quantile: Fraction, total: int, cells: int, epsilon_per_rank: Fracti
     Beyond the last row all cells tie, so aiming at n itself would land anywhere up to the bound."""
     if quantile not in (0, 1):
         return quantile * total
-    # A multiple of half a rank, by public quantities alone.
-    inside = Fraction(max(1, round(4 * math.log(max(cells, 2)) / float(epsilon_per_rank))), 2)
     half = Fraction(1, 2)
-    at = min(max(inside, half), max(Fraction(total) - half, half))
+    at = min(inside_extreme(cells, epsilon_per_rank), max(Fraction(total) - half, half))
     return at if quantile == 0 else Fraction(total) - at
 
 
-def _candidates(cells: Ints, counts: Ints, lo: int, hi: int) -> tuple[Ints, Ints, Ints, Ints]:
+def candidates(cells: Ints, counts: Ints, lo: int, hi: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Occupied cells and the gaps around them: first cell, number of cells, ranks below and up to and including."""
     above = np.cumsum(counts)
     below = above - counts

@@ -16,7 +16,7 @@ otherwise). Bytes come from the system's generator; `entropy=` injects another s
 """
 
 from dither.noise.bounds import exp_bounds, exp_neg, log_bounds, pi_bounds, sqrt_bounds, tanh_bounds
-from dither.noise.categorical import categorical_exp
+from dither.noise.categorical import categorical_exp, categorical_exp_by_group
 from dither.noise.entropy import ByteTape, Entropy, SystemEntropy, insecure_seeded, system_entropy
 from dither.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from dither.noise.geometric import geometric
@@ -31,6 +31,7 @@ __all__ = [
     "bernoulli_exp",
     "uniform_below",
     "categorical_exp",
+    "categorical_exp_by_group",
     "DiscreteLaplace",
     "DiscreteGaussian",
     "DiscretePlanar",

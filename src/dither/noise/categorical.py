@@ -22,7 +22,7 @@ from dither.noise.entropy import Entropy, system_entropy
 from dither.noise.lazy import lazily_below
 from dither.noise.uniform import uniform_below
 
-__all__ = ["categorical_exp"]
+__all__ = ["categorical_exp", "categorical_exp_by_group"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -46,14 +46,57 @@ def categorical_exp(steps: Ints, unit: Number, weights: Ints | None = None, *, e
     excess, positive_weights = _checked(steps, weights)
     source = entropy or system_entropy()
     bounds, exponent = _upper_bounds(excess, chosen_unit, positive_weights)
+    return _draw(bounds, exponent, excess, chosen_unit, positive_weights, source)
+
+
+def categorical_exp_by_group(
+    steps: Ints, unit: Number, weights: Ints, starts: Ints, *, entropy: Entropy | None = None
+) -> Ints:
+    """One exact draw for each group, independently: positions in `steps`. Group g is starts[g] .. starts[g + 1] - 1.
+
+    steps, weights: (n,) as for `categorical_exp`, weights above 0 here. starts: (groups + 1,) ascending, from 0 to n,
+    no group empty. The weights of all groups are bounded in one pass; then each group draws as a single one does."""
+    chosen_unit = exact(unit, "unit")
+    if chosen_unit < 0:
+        raise InvalidParameter("unit", expected="a number >= 0", found=unit)
+    sizes = np.diff(starts)
+    if len(sizes) and (sizes.min() < 1 or starts[0] != 0 or starts[-1] != len(steps)):
+        raise InvalidParameter("starts", expected="0 .. n ascending, no group empty", found="others")
+    if len(steps) and (weights.min() < 1 or weights.max() > 2**53):
+        raise InvalidParameter("weights", expected="integers in 1 .. 2^53", found="others")
+    source = entropy or system_entropy()
+    chosen = np.empty(len(sizes), dtype=np.int64)
+    if not len(sizes):
+        return chosen
+    excess = (steps - np.repeat(np.minimum.reduceat(steps, starts[:-1]), sizes)).view(np.uint64)
+    values = _exponentials(excess, chosen_unit) * weights
+    exponents = _exponents(np.maximum.reduceat(values, starts[:-1]), sizes)
+    bounds = np.ldexp(values * _SLACK, np.repeat(exponents, sizes)).astype(np.int64) + 1
+    for g, (start, end, exponent) in enumerate(
+        zip(starts[:-1].tolist(), starts[1:].tolist(), exponents.tolist(), strict=True)
+    ):
+        own = slice(start, end)
+        chosen[g] = start + _draw(bounds[own], exponent, excess[own], chosen_unit, weights[own], source)
+    return chosen
+
+
+def _exponents(largest: Floats, sizes: Ints) -> Ints:
+    """As in `_upper_bounds`, for each group: frexp of a size, a whole number below 2^53, gives its bit length."""
+    return np.asarray(60 - np.frexp(sizes.astype(np.float64))[1] - np.frexp(largest)[1], dtype=np.int64)
+
+
+def _draw(
+    bounds: Ints, exponent: int, excess: NDArray[np.uint64], unit: Fraction, weights: Ints | None, source: Entropy
+) -> int:
+    """A candidate by its bound, kept with the ratio of its true weight to the bound, else drawn anew."""
     running = np.cumsum(bounds)
     while True:
         point = uniform_below(int(running[-1]), entropy=source)
         index = int(np.searchsorted(running, point, side="right"))
-        weight = 1 if positive_weights is None else int(positive_weights[index])
+        weight = 1 if weights is None else int(weights[index])
         share = Fraction(weight) * Fraction(2) ** exponent / int(bounds[index])
         word = int.from_bytes(source.read(8), "little")
-        if lazily_below(word, 64, _Ratio(share, int(excess[index]) * chosen_unit), source):
+        if lazily_below(word, 64, _Ratio(share, int(excess[index]) * unit), source):
             return index
 
 

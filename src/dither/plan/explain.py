@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.accounting import Price, Remaining
@@ -79,9 +80,10 @@ class Explanation:
         lines = [f"One {self.unit_name} counts with at most {n} rows of {t}." for t, n in self.rows_kept]
         for vector in self.vectors:
             state = " (released before: free)" if vector.known else ""
+            sure = "± depends on the data" if vector.half_width != vector.half_width else f"± {vector.half_width:.4g}"
             lines.append(
                 f"{vector.what}, {vector.groups} group(s): moved by at most {vector.distance:g}; "
-                f"{vector.mechanism} noise {vector.scale:.4g}; ± {vector.half_width:.4g}{state}"
+                f"{vector.mechanism} noise {vector.scale:.4g}; {sure}{state}"
             )
         if self.solved is not None:
             lines.append(self.solved_sentence)
@@ -149,6 +151,10 @@ def price_text(price: Price) -> str:
 
 def describe_vector(vector: nodes.Vector, measure: nodes.Measure | None = None) -> str:
     """`COUNT(*)`, `SUM(age) WHERE ...`, as an auditor would name it."""
+    condition = f" where {describe_expression(vector.filter)}" if vector.filter is not None else ""
+    by = f" by {', '.join(key.name for key in measure.keys)}" if measure is not None and measure.keys else ""
+    if vector.kind == "histogram":
+        return f"{_quantiles(vector)}{condition}{by}"
     inside = "*" if vector.expr is None else describe_expression(vector.expr)
     if vector.kind == "units":
         inside = "unit"
@@ -157,12 +163,23 @@ def describe_vector(vector: nodes.Vector, measure: nodes.Measure | None = None) 
         "sum": "SUM",
         "units": "COUNT DISTINCT",
         "distinct": "COUNT DISTINCT",
-        "histogram": "QUANTILE",
     }[vector.kind]
     shifted = f" around {float(vector.center * vector.step):g}" if vector.center else ""
-    condition = f" where {describe_expression(vector.filter)}" if vector.filter is not None else ""
-    by = f" by {', '.join(key.name for key in measure.keys)}" if measure is not None and measure.keys else ""
     return f"{word}({inside}){shifted}{condition}{by}"
+
+
+def _quantiles(vector: nodes.Vector) -> str:
+    """`MEDIAN(age)`, `QUANTILES(age, 0.1, 0.2, ..., 0.9)`, `lower end of MEDIAN(age)`."""
+    assert vector.expr is not None
+    inside = describe_expression(vector.expr)
+    shares = [f"{float(quantile):.4g}" for quantile in vector.quantiles]
+    if len(shares) > 4:
+        shares = [*shares[:2], "...", shares[-1]]
+    name = {Fraction(0): "MIN", Fraction(1, 2): "MEDIAN", Fraction(1): "MAX"}.get(vector.quantiles[0])
+    if len(vector.quantiles) > 1 or name is None:
+        name, inside = "QUANTILES" if len(shares) > 1 else "QUANTILE", ", ".join([inside, *shares])
+    ends = "s" if len(shares) > 1 else ""
+    return {-1: f"lower end{ends} of ", 0: "", 1: f"upper end{ends} of "}[vector.end] + f"{name}({inside})"
 
 
 def describe_expression(expr: Expr) -> str:
@@ -191,7 +208,8 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
     step = float(vector.vector.step)
     law = vector.law
     if isinstance(law, ChoiceLaw):
-        ranks = 2 * float(measure.tau / law.epsilon)
+        # About how many ranks off the last choice of a list is: what it rests on is off as well.
+        ranks = 2 * float(measure.tau * law.levels / law.epsilon)
         return VectorPlan(
             describe_vector(vector.vector, measure),
             groups,

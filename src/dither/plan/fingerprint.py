@@ -10,7 +10,7 @@ Proof: docs/proofs/plan/reuse.md
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from dither.catalog.model import Catalog
@@ -33,7 +33,8 @@ def vector_identity(
 ) -> str:
     """Hex digest that names one vector within one release of one data set.
     inputs: the released results of earlier phases that the measure rests on."""
-    vector = _encoded(measure.vectors[position], measure)
+    # Which quantiles were chosen stands with the released values: some of a longer list are found by the same name.
+    vector = _encoded(replace(measure.vectors[position], quantiles=()), measure)
     return _digest("vector", measure_digest(measure, catalog), vector, release, public_version, inputs)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,17 @@ from dither.sql.bind import AGGREGATES, STANDARD_AGGREGATES, display_name
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name
 
-__all__ = ["FinishTree", "NoisySource", "Rewriter", "as_table", "join_noisy", "over_noisy", "set_operation", "to_sql"]
+__all__ = [
+    "FinishTree",
+    "NoisySource",
+    "Rewriter",
+    "as_table",
+    "join_noisy",
+    "list_of",
+    "over_noisy",
+    "set_operation",
+    "to_sql",
+]
 
 Json = dict[str, Any]
 
@@ -240,7 +250,7 @@ class Rewriter:
     def _operator(self, tree: Tree) -> Json:
         known = (
             "OPERATOR_NOT", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_COALESCE", "COMPARE_IN",
-            "COMPARE_NOT_IN",
+            "COMPARE_NOT_IN", "ARRAY_EXTRACT",
         )  # fmt: skip
         if tree.type not in known:
             raise tree.refuse(
@@ -394,6 +404,20 @@ def from_sql(sql: str) -> Json:
 
 def column_named(name: str) -> Json:
     return {**copy.deepcopy(_column_shape()), "column_names": [name]}
+
+
+def list_of(names: Sequence[str]) -> Json:
+    """[a, b, c] of columns."""
+    shape = copy.deepcopy(_sum_shape())
+    arguments = [{"name": "", "expression": column_named(name)} for name in names]
+    path = {"path": ["list_value"]}
+    return {
+        **shape,
+        "function_name": "list_value",
+        "arguments": arguments,
+        "qualified_name": path,
+        "is_operator": False,
+    }
 
 
 def plus_minus(item: Json, sign: str, half: Json, alias: str) -> Json:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dither.errors import QueryRefused
-from dither.plan import finish, nodes, running, separable
+from dither.plan import finish, nodes, quantile_lists, running, separable
 from dither.plan.growth import too_large
 from dither.plan.recipes import Aggregate, Recipe, along, compile_aggregates
 from dither.plan.separable import Relation
@@ -192,7 +192,16 @@ class _Grouped:
     def replace(self, tree: Tree) -> Json | None:
         """A key, an aggregate or GROUPING() as a column of the noisy table; None for what is to be looked into."""
         if tree.kind == "FUNCTION" and str(tree.data.get("function_name")).lower() in AGGREGATES:
-            return finish.column_named(self._aggregate(tree))
+            listed = quantile_lists.calls_of(tree, self.binder)
+            if listed is None:
+                return finish.column_named(self._known(aggregate_call(tree, self.binder)))
+            if self.lowering.quantile_intervals:
+                raise tree.refuse(
+                    "A-109",
+                    "quantile_intervals buys intervals for quantiles that are columns of their own.",
+                    hint="Ask for each as a column, as in QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.5).",
+                )
+            return finish.list_of([self._known(call) for call in listed])
         if tree.kind == "OPERATOR" and tree.type == "GROUPING_FUNCTION":
             return finish.column_named(self._grouping(tree))
         if tree.kind in ("CONSTANT", "WINDOW", "STAR", "SUBQUERY") or contains_aggregate(tree):
@@ -250,8 +259,7 @@ class _Grouped:
             return None
         return next((i for i, key in enumerate(self.keys.exprs) if key == expr), None)
 
-    def _aggregate(self, tree: Tree) -> str:
-        call = aggregate_call(tree, self.binder)
+    def _known(self, call: Aggregate) -> str:
         if call not in self.aggregates:
             self.aggregates.append(call)
         return f"a{self.aggregates.index(call)}"
@@ -290,13 +298,15 @@ class _Grouped:
             for key in keys:
                 present = Expr(logic.IS_NOT_NULL, BOOLEAN, (key.expr,), nullable=False)
                 relation = separable.filter_rows(relation, present)
-        vectors, recipes = compile_aggregates(self.aggregates, relation, self.lowering.choices)
+        vectors, recipes = compile_aggregates(
+            self.aggregates, relation, self.lowering.choices, quantile_intervals=self.lowering.quantile_intervals
+        )
         # A list without groups has no positions to place noise at.
         if self.totals and domain is not None and domain.size > 0:
             vectors, recipes = along(self.totals, vectors, recipes)
         by_id = {recipe.id: recipe for recipe in recipes}
         self.totals = {a: way for a, way in self.totals.items() if vectors[by_id[a].vectors[0]].running == way}
-        if any(vector.quantile in (0, 1) for vector in vectors):
+        if any(quantile in (0, 1) for vector in vectors for quantile in vector.quantiles):
             self.lowering.notes.append(EXTREMES)
         catalog = self.lowering.catalog
         measure = nodes.Measure(

@@ -57,6 +57,8 @@ class Lowering:
     choices: Choices
     """Rows kept per unit, and bounds that the catalog does not declare."""
     now: dt.datetime
+    quantile_intervals: bool = False
+    """Are two more quantiles bought for each, as the ends of its interval?"""
     ids: Ids = field(default_factory=Ids)
     measures: list[nodes.Measure] = field(default_factory=list)
     recipes: dict[str, list[grouped.Recipe]] = field(default_factory=dict)

@@ -249,8 +249,10 @@ class Vector:
     """In steps; subtracted from each contribution."""
     distinct: bool = False
     """Equal values of one group count once, whoever has them."""
-    quantile: Fraction | None = None
-    """Of a histogram: which quantile is chosen over it; 0 and 1 stand a few ranks inside the extremes."""
+    quantiles: tuple[Fraction, ...] = ()
+    """Of a histogram: which quantiles are chosen over it, ascending; 0 and 1 stand a few ranks inside the extremes."""
+    end: Literal[-1, 0, 1] = 0
+    """Of a histogram: -1 and 1 are not the quantiles but the lower and upper ends of their intervals."""
     running: Running | None = None
     """How the question sums it up: its noise is then placed so that those totals stay accurate."""
 

@@ -210,6 +210,8 @@ def empty_array(type: Type) -> Any:
 
 
 def _type_of(sql: str) -> Type | None:
+    if sql.endswith("]"):
+        return None
     if sql.startswith(("DOUBLE", "FLOAT", "DECIMAL", "NUMBER")):
         return DOUBLE
     if sql.startswith("BOOL"):

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting import (
+    ComposedEvent,
     Event,
     ExponentialEvent,
     GaussianEvent,
@@ -28,6 +29,7 @@ from dither.catalog.model import Catalog, Neighbours
 from dither.errors import InvalidParameter, QueryRefused
 from dither.exact import Number, exact, positive
 from dither.mechanisms.keys import gaussian_threshold, laplace_threshold
+from dither.mechanisms.quantiles import levels_of
 from dither.mechanisms.running import RunningPlan, most_countable, plan_running_totals
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
@@ -49,13 +51,19 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ChoiceLaw:
-    """The exponential mechanism: a value chosen, not noise added."""
+    """The exponential mechanism: values chosen, not noise added."""
 
     epsilon: Fraction
+    """Of one choice."""
+    quantiles: tuple[Fraction, ...] = ()
+    """What was chosen, in order."""
+    levels: int = 1
+    """Choices that one row takes part in, one upon the other's result."""
 
     def variance(self) -> float:
-        """For comparing accuracies only: a choice at a larger epsilon is the better one."""
-        return float(1 / self.epsilon**2)
+        """For comparing accuracies only: a choice at a larger epsilon is the better one, and errors of choices that
+        rest on others add up."""
+        return float(self.levels / self.epsilon**2)
 
     def half_width(self, confidence: float = 0.95) -> int:
         """Nothing in steps can be said without the data: quantiles have no interval of this kind."""
@@ -215,9 +223,12 @@ def distance_of(vector: nodes.Vector, tau: int, *, grouped: bool, neighbours: Ne
     if vector.kind == "units":
         # A unit is in at most tau groups, and in one where there are no groups; replaced, it leaves as many.
         return (tau if grouped else 1) * (2 if neighbours == "replace" and grouped else 1)
+    if vector.kind == "histogram":
+        # Rows that enter or leave cells; lo and hi are the first and the last cell.
+        return tau * (2 if neighbours == "replace" else 1)
     if neighbours == "add_remove":
         return max(1, tau * vector.largest)
-    if grouped or vector.kind in ("distinct", "histogram") or vector.distinct:
+    if grouped or vector.kind == "distinct" or vector.distinct:
         return max(1, 2 * tau * vector.largest)
     return max(1, tau * vector.spread)
 
@@ -281,8 +292,7 @@ def _running(vector: nodes.Vector, distance: int, measure: nodes.Measure, terms:
 def _noisy(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) -> PricedVector:
     """Laplace for an offer in epsilon; for one in rho, whichever of Laplace and Gaussian is expected to err less."""
     if vector.kind == "histogram":
-        epsilon = share if offer.epsilon is not None else root_down(8 * share)
-        return PricedVector(vector, distance, ChoiceLaw(epsilon), ExponentialEvent(epsilon))
+        return _chosen(vector, distance, share, offer)
     if offer.epsilon is not None:
         scale = distance / share
         return PricedVector(vector, distance, DiscreteLaplace(scale), LaplaceEvent(scale, distance))
@@ -292,6 +302,16 @@ def _noisy(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) -
         if DiscreteLaplace(scale).variance() < DiscreteGaussian(variance).variance():
             return PricedVector(vector, distance, DiscreteLaplace(scale), LaplaceEvent(scale, distance))
     return PricedVector(vector, distance, DiscreteGaussian(variance), GaussianEvent(variance, distance * distance))
+
+
+def _chosen(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) -> PricedVector:
+    """Quantiles of a list rest on each other, level by level; ends of intervals are chosen each by itself."""
+    count = len(vector.quantiles)
+    levels, choices = (1, count) if vector.end else (levels_of(count), levels_of(count))
+    epsilon = share / choices if offer.epsilon is not None else root_down(8 * share / choices)
+    one = ExponentialEvent(epsilon)
+    event = one if choices == 1 else ComposedEvent((one,) * choices)
+    return PricedVector(vector, distance, ChoiceLaw(epsilon, vector.quantiles, levels), event)
 
 
 def root_down(value: Fraction) -> Fraction:

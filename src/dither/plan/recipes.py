@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from dither.errors import QueryRefused, Span
+from dither.mechanisms.quantiles import MOST_DIGITS
 from dither.plan import nodes
 from dither.plan.choices import Choices, with_bounds
 from dither.plan.separable import Relation
@@ -140,10 +141,11 @@ def _to_step(expr: Expr, value: int | float | Fraction, step: Fraction, center: 
 
 
 def compile_aggregates(
-    aggregates: list[Aggregate], relation: Relation, choices: Choices
+    aggregates: list[Aggregate], relation: Relation, choices: Choices, *, quantile_intervals: bool = False
 ) -> tuple[tuple[nodes.Vector, ...], list[Recipe]]:
-    """The vectors of one measure and a recipe for each aggregate, in order."""
-    compiler = _Compiler(relation, choices)
+    """The vectors of one measure and a recipe for each aggregate, in order.
+    quantile_intervals: with the ends of an interval around each quantile of a number."""
+    compiler = _Compiler(relation, choices, quantile_intervals)
     # Means first: a SUM beside an AVG of the same expression is derived from its two vectors.
     order = sorted(range(len(aggregates)), key=lambda i: _RANK.get(aggregates[i].function, 1))
     recipes = {i: compiler.compile(f"a{i}", aggregates[i]) for i in order}
@@ -160,9 +162,10 @@ COVARIANCES = ("covar_pop", "covar_samp", "corr")
 
 
 class _Compiler:
-    def __init__(self, relation: Relation, choices: Choices) -> None:
+    def __init__(self, relation: Relation, choices: Choices, quantile_intervals: bool) -> None:
         self.relation = relation
         self.choices = choices
+        self.quantile_intervals = quantile_intervals
         self.vectors: list[nodes.Vector] = []
 
     def compile(self, id: str, aggregate: Aggregate) -> Recipe:
@@ -239,13 +242,38 @@ class _Compiler:
         expr, share = _quantile_parts(aggregate, function)
         expr = self._ordered_values(aggregate, expr)
         grid = cells_of(expr)
-        vector = nodes.Vector(
-            "histogram", expr, aggregate.filter, grid.lo, grid.hi, grid.step, grid.center, quantile=share
-        )
+        vector = nodes.Vector("histogram", expr, aggregate.filter, grid.lo, grid.hi, grid.step, grid.center)
+        positions = [self._add_quantile(vector, share, aggregate)]
+        if self.quantile_intervals:
+            if not expr.type.is_numeric:
+                raise aggregate.refuse(
+                    "A-109",
+                    f"quantile_intervals buys intervals around numbers; found {expr.type}.",
+                    hint="Ask without it, or of a number, as in MEDIAN(EXTRACT(year FROM day)).",
+                )
+            for end in (-1, 1):
+                positions.append(self._add_quantile(replace(vector, end=end), share, aggregate))
         keeps_type = function in ("min", "max", "quantile_disc", "percentile_disc")
         type = expr.type if keeps_type or not expr.type.is_numeric else DOUBLE
-        limits = _limits(expr)
-        return Recipe(id, "quantile", (self._add(vector),), center=grid.center * grid.step, limits=limits, type=type)
+        limits, center = _limits(expr), grid.center * grid.step
+        return Recipe(id, "quantile", tuple(positions), center=center, limits=limits, quantile=share, type=type)
+
+    def _add_quantile(self, vector: nodes.Vector, share: Fraction, aggregate: Aggregate) -> int:
+        """Quantiles of one histogram are chosen together, whoever asks for them."""
+        same = (i for i, known in enumerate(self.vectors) if replace(known, quantiles=()) == vector)
+        position = next(same, None)
+        if position is None:
+            self.vectors.append(replace(vector, quantiles=(share,)))
+            return len(self.vectors) - 1
+        together = tuple(sorted({*self.vectors[position].quantiles, share}))
+        if len(together) > MOST_QUANTILES or math.lcm(*(q.denominator for q in together)) > MOST_DIGITS:
+            raise aggregate.refuse(
+                "A-107",
+                f"These quantiles cannot be chosen together: at most {MOST_QUANTILES}, of six digits at most.",
+                hint="Round the shares, or ask in two questions.",
+            )
+        self.vectors[position] = replace(self.vectors[position], quantiles=together)
+        return position
 
     def _ordered_values(self, aggregate: Aggregate, expr: Expr) -> Expr:
         if expr.type.kind in (Kind.DATE, Kind.TIMESTAMP):
@@ -349,6 +377,8 @@ QUANTILES = (
     "approx_quantile",
 )  # fmt: skip
 MOST_CELLS = 2**20
+MOST_QUANTILES = 1_000
+"""Of one expression, in one question."""
 FINE = 1024
 """A chosen value falls on one of this many places inside its cell."""
 

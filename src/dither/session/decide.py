@@ -85,11 +85,11 @@ def foresee(session: Session, question: str, stated: Offered) -> tuple[nodes.Pla
     """The plan; and where it rests on stand-ins, what must be chosen first. Reads nothing, charges nothing.
     How accurate an answer will be cannot be wished for before it is known what it rests on: that is refused."""
     if stated.wish is not None:
-        return session.plan(question), None
+        return session.plan(question, quantile_intervals=stated.quantile_intervals), None
     offer = session.offer_of(stated)
     protected = frozenset(key for key, table in session.catalog.tables.items() if not table.is_public)
     choices = Choices(session.taus, protected, session.bounds, open=True)
-    plan = session.plan(question, choices)
+    plan = session.plan(question, choices, quantile_intervals=stated.quantile_intervals)
     if not choices.pending:
         return plan, None
     for_rows = offer.total * ROWS_SHARE if choices.tables else Fraction(0)
@@ -137,7 +137,8 @@ def decide(session: Session, question: str, stated: Offered) -> tuple[nodes.Plan
             remember_bounds(session, place, bounds[place])
         name = f"{session.catalog.tables[place[0]].name}.{place[1]}"
         notes.append(f"Chosen privately for this question: {name} is kept within [{chosen.lo:g}, {chosen.hi:g}].")
-    plan = session.plan(question, Choices(taus, bounds=bounds))
+    known = Choices(taus, bounds=bounds)
+    plan = session.plan(question, known, quantile_intervals=stated.quantile_intervals)
     return plan, session.price_of(plan, foreseen.offer, delta=stated.delta), Decided(tuple(notes), paid)
 
 

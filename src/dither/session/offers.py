@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.accounting import Price
+from dither.answer.behind import columns_behind
 from dither.errors import BudgetError, GuaranteeError, InvalidParameter, QueryRefused
 from dither.exact import Number, decimal_text, positive
 from dither.plan.nodes import Plan
@@ -25,7 +26,7 @@ from dither.sql.offers import StatedInText, offers_in
 if TYPE_CHECKING:
     from dither.session.session import Session
 
-__all__ = ["Offered", "Within", "keeping", "offered", "planned"]
+__all__ = ["Offered", "Within", "check_intervals", "keeping", "offered", "planned"]
 
 Within = Number | Mapping[str, Number]
 """A ± for every noisy column, or by column; as text also `n=50, total=2000`."""
@@ -44,6 +45,8 @@ class Offered:
     """What keeping the wish may cost, on the meter of the budget: epsilon, or rho of one in zCDP."""
     delta: Fraction | None = None
     """The most that choosing the question's private groups may use."""
+    quantile_intervals: bool = False
+    """Does it buy the ends of quantiles' intervals too?"""
 
     @property
     def is_stated(self) -> bool:
@@ -57,6 +60,7 @@ def offered(
     rho: Number | None = None,
     within: Within | None = None,
     at_most: Number | None = None,
+    quantile_intervals: bool = False,
 ) -> Offered:
     """The one offer of a question. Raises InvalidParameter, QueryRefused."""
     arguments: dict[str, Value] = {}
@@ -73,7 +77,20 @@ def offered(
             raise _disagree(part, part.name, part.name in arguments, question)
         found[part.name], spans[part.name] = value, part
     _check_one(found, arguments, spans, question)
-    return Offered(**{"wish" if name == "within" else name: value for name, value in found.items()})  # type: ignore
+    stated = {"wish" if name == "within" else name: value for name, value in found.items()}
+    return Offered(**stated, quantile_intervals=quantile_intervals)  # type: ignore[arg-type]
+
+
+def check_intervals(plan: Plan) -> None:
+    """Raises InvalidParameter [I-123] where intervals of quantiles were asked for and none of them could be shown."""
+    if not any(behind.recipe.kind == "quantile" for behind in columns_behind(plan).values()):
+        raise InvalidParameter(
+            "quantile_intervals",
+            expected="a question with a quantile as a column of its own, such as MEDIAN(x)",
+            found="none",
+            code="I-123",
+            hint="Columns that are computed from a quantile have no interval. Nothing was charged.",
+        )
 
 
 def planned(question: str, lower: Callable[[str], Plan]) -> Plan:

@@ -76,7 +76,7 @@ def _line(need: Need, measure: nodes.Measure | None) -> VectorLine:
         what=describe_vector(vector, measure),
         mechanism=mechanism,
         scale=_text(scale),
-        distance=_text(need.priced.distance * step),
+        distance=_text(need.priced.distance * (Fraction(1) if isinstance(law, ChoiceLaw) else step)),
         reused=need.known is not None,
         measured_by=None if need.known is None else need.known.entry_id,
     )

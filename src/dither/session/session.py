@@ -34,14 +34,14 @@ from dither.plan.explain import Explanation, explain_choices, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
 from dither.plan.phases import bind_measure, blank, empty_array
-from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
+from dither.plan.price import ChoiceLaw, Offer, PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
 from dither.session.decide import decide, foresee
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
-from dither.session.offers import Offered, Within, keeping, offered, planned
+from dither.session.offers import Offered, Within, check_intervals, keeping, offered, planned
 from dither.session.opaque import OpaqueStatistics
 from dither.session.stages import Stage, bound, parts_of, prepare
 from dither.sql.printing import sql_type
@@ -111,15 +111,19 @@ class Session(OpaqueStatistics):
         within: Within | None = None,
         at_most: Number | None = None,
         request: str | None = None,
+        quantile_intervals: bool = False,
     ) -> Answer:
         """Answer one SELECT for at most the offered price.
         epsilon: nats, buys pure events only; or rho: zCDP; or within: the 95 % half-width wanted of counts and sums
         over listed groups, by column where it is a mapping, for the least price that is expected to keep it.
         at_most: what `within` may cost.  request: an idempotency key of the caller's choosing.
+        quantile_intervals: buy a 95 % interval for each quantile too, as two more of them out of the same offer.
         The text may state the offer itself, as in `/* epsilon=0.5 */`.
         Raises QueryRefused, PolicyRefused, BudgetError, EngineError, LedgerError; a refusal costs nothing."""
         epoch = self.ledger.current_release
-        stated = offered(question, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
+        stated = offered(
+            question, epsilon=epsilon, rho=rho, within=within, at_most=at_most, quantile_intervals=quantile_intervals
+        )
         plan, priced, chosen = decide(self, question, stated)
         self.rehearse(priced)
         fingerprint = plan_fingerprint(plan, self.catalog)
@@ -151,9 +155,10 @@ class Session(OpaqueStatistics):
         epsilon: Number | None = None,
         rho: Number | None = None,
         within: Within | None = None,
+        quantile_intervals: bool = False,
     ) -> Explanation:
         """What `ask` would do and cost; with `within`, which offer keeps it. Free; reads no protected row."""
-        stated = offered(question, epsilon=epsilon, rho=rho, within=within)
+        stated = offered(question, epsilon=epsilon, rho=rho, within=within, quantile_intervals=quantile_intervals)
         plan, foreseen = foresee(self, question, stated)
         if foreseen is not None:
             left = self.ledger.remaining(self.own_level)
@@ -171,16 +176,26 @@ class Session(OpaqueStatistics):
         )
         return explained if stated.wish is None else replace(explained, solved=priced.offer)
 
-    def plan(self, question: str, choices: Choices | None = None) -> nodes.Plan:
+    def plan(self, question: str, choices: Choices | None = None, *, quantile_intervals: bool = False) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only.
-        choices: notes what would have to be chosen first; without it, that is refused."""
+        choices: notes what would have to be chosen first; without it, that is refused.
+        quantile_intervals: with the vectors that are the ends of quantiles' intervals."""
         self.facts.refresh()
         now = self._clock().astimezone(dt.UTC).replace(tzinfo=None, microsecond=0)
         choices = choices or Choices(self.taus, bounds=self.bounds)
         lowering = Lowering(
-            self.catalog, self.facts.schemas, self.facts.for_lowering(), self.facts.key_lists(), choices, now
+            self.catalog,
+            self.facts.schemas,
+            self.facts.for_lowering(),
+            self.facts.key_lists(),
+            choices,
+            now,
+            quantile_intervals,
         )
-        return planned(question, lowering.question)
+        plan = planned(question, lowering.question)
+        if quantile_intervals:
+            check_intervals(plan)
+        return plan
 
     # What else an owner or analyst does ----------------------------------------------------------------------------
 
@@ -395,7 +410,7 @@ class Session(OpaqueStatistics):
                 if domain is None
                 else {n: c[:first] for n, c in domain.columns.items()}
             )
-            zeros = tuple(np.zeros(size, dtype=np.int64) for _ in measure.vectors)
+            zeros = tuple(np.zeros(size * max(1, len(v.quantiles)), dtype=np.int64) for v in measure.measure.vectors)
             tables.append(_table(measure, priced.plan, keys, zeros, tuple(v.law for v in measure.vectors)))
         return _with_aliases(tables, priced.plan)
 
@@ -459,4 +474,9 @@ def _table(measure: PricedMeasure, plan: nodes.Plan, keys: Any, values: Any, law
     types = {key.id: sql_type(key.expr.type) for key in found.keys if key.expr.type.kind is not Kind.DECIMAL}
     recipes = tuple(dict(plan.aggregates)[found.name])
     types |= {recipe.id: sql_type(recipe.type) for recipe in recipes if recipe.type.kind is Kind.DATE}
-    return NoisyTable(found.name, dict(keys), found.vectors, values, laws, recipes, types)
+    vectors = tuple(
+        # A longer list of quantiles that was released before holds those of this one.
+        replace(vector, quantiles=law.quantiles) if isinstance(law, ChoiceLaw) else vector
+        for vector, law in zip(found.vectors, laws, strict=True)
+    )
+    return NoisyTable(found.name, dict(keys), vectors, values, laws, recipes, types)

@@ -49,7 +49,8 @@ def law_facts(law: Law) -> dict[str, str]:
     if isinstance(law, DiscreteLaplace):
         return {"kind": "laplace", "scale": str(law.scale)}
     if isinstance(law, ChoiceLaw):
-        return {"kind": "choice", "epsilon": str(law.epsilon)}
+        listed = " ".join(map(str, law.quantiles))
+        return {"kind": "choice", "epsilon": str(law.epsilon), "quantiles": listed, "levels": str(law.levels)}
     if isinstance(law, RunningLaw):
         plan = law.plan
         facts = law_facts(plan.law)
@@ -68,7 +69,8 @@ def law_from_facts(facts: Mapping[str, Any]) -> Law:
     if facts["kind"] == "laplace":
         return DiscreteLaplace(Fraction(str(facts["scale"])))
     if facts["kind"] == "choice":
-        return ChoiceLaw(Fraction(str(facts["epsilon"])))
+        listed = tuple(Fraction(part) for part in str(facts.get("quantiles", "")).split())
+        return ChoiceLaw(Fraction(str(facts["epsilon"])), listed, int(facts.get("levels", 1)))
     if facts["kind"].startswith("running"):
         return _running_law(facts)
     return DiscreteGaussian(Fraction(str(facts["variance"])))
@@ -85,8 +87,15 @@ def _running_law(facts: Mapping[str, Any]) -> RunningLaw:
 
 
 def as_accurate(facts: Mapping[str, Any], law: Law) -> bool:
-    """Is the released noise no larger than the one planned?"""
-    return law_from_facts(facts).variance() <= law.variance() * (1 + 1e-12)
+    """Is the released noise no larger than the one planned? Of quantiles: and are those planned among the released?"""
+    released = law_from_facts(facts)
+    if isinstance(law, ChoiceLaw) and not (isinstance(released, ChoiceLaw) and _holds(released, law)):
+        return False
+    return released.variance() <= law.variance() * (1 + 1e-12)
+
+
+def _holds(released: ChoiceLaw, planned: ChoiceLaw) -> bool:
+    return set(planned.quantiles) <= set(released.quantiles)
 
 
 def _pack_column(column: Any) -> dict[str, Any]:

@@ -200,3 +200,37 @@ def test_a_draft_elsewhere_still_finds_its_source(folder: Path) -> None:
 )
 def test_an_amount_is_never_shown_as_more_than_it_is(value: str, shown: str) -> None:
     assert amount(exact(value)) == shown
+
+
+def test_an_answer_is_drawn_into_a_new_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    by_health = ["ask", "SELECT health, COUNT(*) AS n FROM care GROUP BY health", "-e", "1/10", "--as", "research"]
+    assert main([*by_health, "--plot", "a.html"]) == 0
+    assert "excellent" in capsys.readouterr().out
+    assert "<svg" in (folder / "a.html").read_text(encoding="utf-8")
+    # Where it could not be written, nothing is charged.
+    for place in ("a.html", "a.png", "none/a.svg"):
+        assert main(["ask", "SELECT COUNT(*) AS n FROM care", "-e", "1/4", "--as", "research", "--plot", place]) == 2
+        assert "I-125" in capsys.readouterr().err
+    assert main(["budget", "--as", "research"]) == 0
+    assert "0.9" in capsys.readouterr().out
+
+
+def test_an_answer_without_a_picture_is_shown_and_the_error_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", "SELECT COUNT(*) AS n FROM care", "-e", "1/4", "--as", "research", "--plot", "a.svg"]) == 2
+    shown = capsys.readouterr()
+    assert "±" in shown.out and "I-124" in shown.err and not (folder / "a.svg").exists()
+
+
+def test_intervals_of_quantiles_are_explained_before_they_are_bought(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question = ["SELECT MEDIAN(LEAST(GREATEST(income, 0), 100000)) AS m FROM care", "-e", "1/2", "--as", "research"]
+    assert main(["explain", *question, "--quantile-intervals"]) == 0
+    assert "lower end of MEDIAN" in capsys.readouterr().out
+    assert main(["ask", *question, "--quantile-intervals"]) == 0
+    shown = capsys.readouterr().out
+    assert "[" in shown or "±" in shown
+    assert main(["ask", "SELECT COUNT(*) FROM care", "-e", "1/4", "--as", "research", "--quantile-intervals"]) == 2
+    assert "I-123" in capsys.readouterr().err
