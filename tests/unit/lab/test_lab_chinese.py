@@ -17,6 +17,7 @@ from dither.lab.result import Result
 QUICK = ("A1", "A2", "A12", "A14", "A15")
 KEPT = re.compile(
     r"\((?:below bound|ABOVE BOUND|inconclusive|ABOVE|injected noise)\)|--real-noise|Dither|Netflix|RAND HIE|"
+    r"MovieLens|GroupLens|Adult|UCI|CC BY|"
     r"Ross|Monica|Joey|Phoebe|Chandler|"
     r"(?:COUNT\(\*\)|SUM\(visits\)) row_number|MAX\(income\)|`income`|epsilon|delta|rho|"
     r"S-100|\d+e-\d+|\bA\d+\b|\bQ[45]\b"
@@ -67,7 +68,15 @@ def test_nothing_of_any_attack_stays_english() -> None:
         "226 names given, 141 of them right; three in five people are on the list", "by formula 0.988", "coarsened",
         "5,638 people in year 1 by site, sex, age, family_size, income", "ZIP, birth month, sex", "patients named",
         "joined by birth date", "8 ratings, 2 wrong, dates to 14 days", "8 ratings, 2 wrong, no dates",
-        "1 wrongly named, 12 not named", "viewers found", "rows, liked or not, by year", "half the noise",
+        "1 wrongly named, 12 not named; 280 score highest", "MovieLens rows", "a changed row", "no clamp",
+        "7 wrongly named, 83 not named; 274 score highest; 943 viewers, 1,682 films; GroupLens, for research: check "
+        "its terms before passing it on",
+        "Adult, real, 7 columns", "alone with them", "Adult, a tenth", "alone among all, estimated",
+        "32,561 people; UCI, CC BY 4.0; by age, sex", "by age, sex, race, education",
+        "by age, sex, race, education, marital-status, occupation, native-country",
+        "mean of 50 of 50 samples, each off by 0.027 or so; true 0.368; alone in the sample 0.712",
+        "a value of 100 where 10 is the bound",
+        "viewers found", "rows, liked or not, by year", "half the noise",
         "8 spellings, each on a new ledger", "both sums carry the same noise", "the list of groups carries no noise",
         "one budget for all 400 sums", "rounding moves a sum by 2 at most, and the program is told",
         "found: COUNT(*) row_number <= 5; COUNT(*) row_number <= 4; each at the full price",
