@@ -49,6 +49,7 @@ __all__ = [
     "dither",
     "noise_source",
     "system_noise",
+    "world_generator",
 ]
 
 Row = tuple[Any, ...]
@@ -71,6 +72,11 @@ def system_noise(wanted: bool) -> Iterator[None]:
 def noise_source(seed: int) -> Entropy | None:
     """What engines draw from: bytes of the seed, or None, which is the process's own generator."""
     return None if _from_system.get() else insecure_seeded(seed)
+
+
+def world_generator(*seed: int) -> np.random.Generator:
+    """For noise that is not Dither's own: of the seed, or of the operating system where that is wanted."""
+    return np.random.default_rng(None if _from_system.get() else list(seed))
 
 
 @dataclass(frozen=True)

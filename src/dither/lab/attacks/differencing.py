@@ -146,7 +146,7 @@ def a2(options: Options) -> Result:
     lines = [play(attack, Exact, Fraction(1), seed=seed, blocks=options.times(3))]
     runs = [play(attack, dither(), e, seed=seed, blocks=blocks, oracle=1.0, note=_TIGHT) for e in options.epsilons]
     fresh = play(
-        attack, dither(), Fraction(1), seed=seed + 1, blocks=options.times(100), trials=20, oracle=1.0,
+        attack, dither(), Fraction(1), seed=seed + 1, blocks=options.times(200), trials=20, oracle=1.0,
         note="small tables, a fresh ledger each: the same law",
     )  # fmt: skip
     gaussian = [

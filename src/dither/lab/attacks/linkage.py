@@ -1,8 +1,9 @@
 """A9, linkage: names from a voter list put to hospital records by ZIP, birth date and sex.
 
 Shares of people who are alone with a combination, against the closed form; then the join itself, with its precision and
-recall; then the same with birth month and birth year. One real table beside the invented town: RAND HIE; Adult too,
-where the user has it, and there what a tenth of the people lets its holder estimate, by Pitman's law.
+recall; then the same with birth month and birth year, and with birth dates moved. One real table beside the invented
+town: RAND HIE; Adult too, where the user has it, and there what a tenth of the people lets its holder estimate, by
+Pitman's law.
 Source: Sweeney 2000, "Simple demographics often identify people uniquely"; Golle 2006, "Revisiting the uniqueness of
 simple demographics in the US population".
 """
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from dither.lab.attacks.closest import closest, rows_refused
 from dither.lab.attacks.estimate import from_samples
+from dither.lab.attacks.moved import METRIC, moved_days, named_by_nearest
 from dither.lab.games import Line, counted, valued
 from dither.lab.result import Options, Result
 from dither.lab.worlds import hospital
@@ -29,6 +31,7 @@ Ints = NDArray[np.int64]
 
 _SAMPLE, _SAMPLES = 0.1, 50
 """A tenth of the people, and how many such samples: one alone is some points off."""
+_MOVED = (3, 30)
 _RAND_COLUMNS = ("site", "sex", "age", "family_size", "income")
 
 
@@ -37,10 +40,11 @@ def a9(options: Options) -> Result:
     lines: list[Line] = []
     for birth in ("date", "month", "year"):
         share = unique_share(town.quasi_identifier(birth))
-        note = f"by formula {town.unique_share_expected():.3f}" if birth == "date" else "coarsened"
-        lines.append(_row(options, f"ZIP, birth {birth}, sex", "alone with it", share, note))
+        note = f"by formula {town.unique_share_expected():.3f}" if birth == "date" else ""
+        lines.append(_row(options, f"ZIP, birth {birth}, sex", "alone with it", share, note, _released(birth)))
     for birth in ("date", "month", "year"):
         lines.append(_linked(town, birth, options))
+    lines += [_moved(town, days, options) for days in _MOVED]
     people = rand_people()
     words = f"{len(people):,} people in year 1 by {', '.join(_RAND_COLUMNS)}"
     lines.append(_row(options, "RAND HIE, real", "alone with it", unique_share(people), words))
@@ -74,9 +78,22 @@ def _alone(combination: Ints) -> NDArray[np.bool_]:
 def _linked(town: Town, birth: str, options: Options) -> Line:
     right, given, patients = link(town, birth)
     return counted(
-        "A9", "released rows", f"joined by birth {birth}", "patients named", right, patients, bound=None,
+        "A9", _released(birth), f"joined by birth {birth}", "patients named", right, patients, bound=None,
         baseline=1 / max(1, int(np.sum(town.voter))), seed=options.seed,
         note=f"{given:,} names given, {right:,} of them right; three in five people are on the list",
+    )  # fmt: skip
+
+
+def _released(birth: str) -> str:
+    return "pseudonymised rows" if birth == "date" else "coarsened rows"
+
+
+def _moved(town: Town, days: int, options: Options) -> Line:
+    right, patients = named_by_nearest(town, moved_days(town.birth_day, days, options.seed * 1000 + days))
+    return counted(
+        "A9", METRIC, f"birth dates moved by {days} days", "patients named", right, patients, bound=None,
+        baseline=1 / max(1, int(np.sum(town.voter))), seed=options.seed,
+        note="on average; everybody gets the nearest name of their ZIP and sex",
     )  # fmt: skip
 
 
@@ -116,5 +133,7 @@ def _estimated(setting: str, people: Ints, options: Options) -> list[Line]:
     return [_row(options, setting, "alone among all, estimated", found.mean, note)]
 
 
-def _row(options: Options, setting: str, measure: str, share: float, note: str) -> Line:
-    return valued("A9", "released rows", setting, measure, share, seed=options.seed, note=note)
+def _row(
+    options: Options, setting: str, measure: str, share: float, note: str, engine: str = "pseudonymised rows"
+) -> Line:
+    return valued("A9", engine, setting, measure, share, seed=options.seed, note=note)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.lab.attacks.closest import closest, rows_refused
+from dither.lab.attacks.moved import METRIC, moved_days
 from dither.lab.games import Line, counted
 from dither.lab.result import Options, Result
 from dither.lab.worlds.movielens import may_be_sought
@@ -27,6 +28,9 @@ Ints = NDArray[np.int64]
 
 _STARS_SCALE, _DAYS_SCALE, _LEAD = 1.5, 30.0, 1.5
 TARGETS = 300
+_COARSE = "liked or not, and the year: "
+_MOVED_DAYS, _MOVED_STARS = 30, 1
+_MOVED = f"dates moved by {_MOVED_DAYS} days, stars by {_MOVED_STARS}, or so: "
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,15 @@ def a10(options: Options) -> Result:
     generator = np.random.default_rng(options.seed)
     world = ratings(generator)
     targets = generator.choice(len(world.stars), options.times(TARGETS), replace=False)
-    lines = [_played(world, targets, memory, generator, options, "released rows") for memory in MEMORIES]
+    lines = [_played(world, targets, memory, generator, options, "pseudonymised rows") for memory in MEMORIES]
     coarse = Ratings(
         np.where(world.stars > 0, np.where(world.stars > 3, 4, 2), 0).astype(np.int8), world.day // 365 * 365
     )
-    lines.append(_played(coarse, targets, MEMORIES[0], generator, options, "rows, liked or not, by year", truth=world))
+    lines.append(
+        _played(coarse, targets, MEMORIES[0], generator, options, "coarsened rows", truth=world, words=_COARSE)
+    )
+    noisy = _moved(world, options)
+    lines.append(_played(noisy, targets, MEMORIES[0], generator, options, METRIC, truth=world, words=_MOVED))
     if isinstance(options.given, Ratings):
         lines += found_in_given(options.given, options)
     note = f"rows: {rows_refused('*', options)} Instead, the game of A2: a count of who rated a film that day"
@@ -87,7 +95,7 @@ def identify(world: Ratings, films: Ints, stars: Floats | Ints, days: Ints | Non
 
 def _played(
     released: Ratings, targets: Ints, memory: Memory, generator: np.random.Generator, options: Options, engine: str,
-    truth: Ratings | None = None, days: int = DAYS,
+    truth: Ratings | None = None, days: int = DAYS, words: str = "",
 ) -> Line:  # fmt: skip
     found = [identify(released, *_remember(truth or released, target, memory, generator, days)) for target in targets]
     first = [best == target for (best, _), target in zip(found, targets, strict=True)]
@@ -96,8 +104,14 @@ def _played(
     wrong, silent = sum(named) - right, len(targets) - sum(named)
     return counted(
         "A10", engine, str(memory), "viewers found", right, len(targets), bound=None, baseline=1 / len(released.stars),
-        seed=options.seed, note=f"{wrong} wrongly named, {silent} not named; {sum(first)} score highest",
+        seed=options.seed, note=f"{words}{wrong} wrongly named, {silent} not named; {sum(first)} score highest",
     )  # fmt: skip
+
+
+def _moved(world: Ratings, options: Options) -> Ratings:
+    stars = np.clip(moved_days(world.stars.astype(np.int64), _MOVED_STARS, options.seed * 1000 + 1), 1, 5)
+    day = np.clip(moved_days(world.day.astype(np.int64), _MOVED_DAYS, options.seed * 1000 + 2), 0, DAYS - 1)
+    return Ratings(np.where(world.stars > 0, stars, 0).astype(np.int8), day.astype(np.int16))
 
 
 def _remember(
