@@ -192,6 +192,7 @@ PATTERNS = (
      "世界和噪声都由种子 {} 生成: 注入的噪声 (injected noise), 数字可以复核. 用 --real-noise 重新抽取."),
     (": left out. {}", ": 跳过. {}"),
     ("Install it with: {}", "安装方法: {}"),
+    ("Wrote {}: {} students. Read {}; keep {}.", "已写入 {}: {} 名学生. 请阅读 {}; 请保管 {}."),
     ("Wrote {}.", "已写入 {}."),
     ("the ledger cannot be read: {}", "账本无法读取: {}"),
     ("by {}", "按 {}"),
