@@ -23,6 +23,12 @@ from dither.lab.games import ABOVE
 from dither.lab.report import cells, unexpected
 
 DIFFERENCE = {"epsilon 0.1": 0.506, "epsilon 1": 0.565, "epsilon 10": 0.987}
+MOVIELENS = {
+    "8 ratings, 2 wrong, dates to 14 days": 0.77, "8 ratings, 2 wrong, no dates": 0.42,
+    "4 ratings, 0 wrong, dates to 14 days": 0.70, "2 ratings, 0 wrong, dates to 3 days": 0.39,
+    "2 ratings, 0 wrong, dates to 14 days": 0.29,
+}  # fmt: skip
+"""Measured before on MovieLens 100K by a program of its own, with other draws: standard errors of both to 0.029."""
 Met = Callable[[Line], bool]
 
 
@@ -110,7 +116,7 @@ def bars(results: dict[str, Result]) -> list[tuple[str, Met, str, Met]]:
         found.append(("A9", lambda x: "7 columns" in x.setting, ".368", near_adult))
         found.append(("A9", lambda x: x.setting == "Adult, a tenth", ".370 +- .01 where .368 is true", near_adult))
     if any(line.engine == "MovieLens rows" for line in results["A10"].lines):
-        found.append(("A10", lambda x: x.engine == "MovieLens rows", "shown", lambda x: True))
+        found.append(("A10", lambda x: x.engine == "MovieLens rows", "another program's, within .09", near_movielens))
     return found
 
 
@@ -120,6 +126,10 @@ def unique(line: Line) -> bool:
 
 def near_adult(line: Line) -> bool:
     return abs(line.value - 0.369) <= 0.01
+
+
+def near_movielens(line: Line) -> bool:
+    return abs(line.value - MOVIELENS[line.setting]) <= 0.09
 
 
 if __name__ == "__main__":
