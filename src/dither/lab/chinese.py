@@ -97,6 +97,12 @@ PHRASES = {
     "age, sex, race, education": "年龄, 性别, 种族, 教育",
     "age, sex, race, education, marital-status, occupation, native-country":
         "年龄, 性别, 种族, 教育, 婚姻, 职业, 出生国",
+    "Dither, all totals": "Dither, 全部前缀和",
+    "a difference of two totals is a row": "两个前缀和之差就是一行",
+    "one draw at the whole price: at the bound, so its interval holds it":
+        "一次抽取用全价: 正好在界上, 所以区间包含界",
+    "Q5 - Q4, five rows": "Q5 - Q4, 五行",
+    "the price's bound": "价格给出的界",
     "the list is the answer": "列表本身就是答案",
     "noise on counts, the list is bare": "计数有噪声, 列表没有",
     "refused: no delta to choose groups with": "被拒绝: 没有 delta, 无法私密地选出分组",

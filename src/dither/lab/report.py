@@ -40,9 +40,9 @@ _STYLES: dict[Verdict, str] = {BELOW: "green", ABOVE: "bold red"}
 
 
 def heading(result: Result, language: Language) -> str:
-    """`A1 Differencing`."""
+    """`A1 Differencing`; a key that is a word says nothing beside the name."""
     name = ABOUT[result.key].name.say(language)
-    return name if result.key == "planted" else f"{result.key} {name}"
+    return f"{result.key} {name}" if result.key[0] == "A" else name
 
 
 def cells(line: Line, language: Language = "en") -> dict[str, str]:

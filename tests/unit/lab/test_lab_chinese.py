@@ -93,7 +93,9 @@ def test_nothing_of_any_attack_stays_english() -> None:
         "alone with 4 points", "8 x 8 squares, half day", "points known",
         "rows: Refused [S-100]: This asks for rows of people; Dither answers with aggregates. "
         "Instead, the game of A2: a count by antenna and hour",
-        "people by antenna and half day, 18,000 counts",
+        "people by antenna and half day, 18,000 counts", "exact counts", "exact averages", "success",
+        "Dither, all totals", "a difference of two totals is a row", "Q5 - Q4, five rows", "the price's bound",
+        "one draw at the whole price: at the bound, so its interval holds it",
     ],
 )  # fmt: skip
 def test_what_the_slow_attacks_say_has_its_chinese(text: str) -> None:
