@@ -57,6 +57,10 @@ def lab(
     real_noise: Annotated[
         bool, typer.Option("--real-noise", help="Noise from the operating system instead of the seed.")
     ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FILE", help="Real people too: adult.data for A9, MovieLens ratings for A10."),
+    ] = None,
 ) -> None:
     """Attack invented people: without a defence, with the usual ones, and with Dither.
 
@@ -68,7 +72,7 @@ def lab(
     from dither.lab.texts import READING, TITLE
 
     keys = chosen(name)
-    found = each(name, epsilons=_epsilons(epsilon), seed=seed, scale=str(scale), real_noise=real_noise)
+    found = each(name, epsilons=_epsilons(epsilon), seed=seed, scale=str(scale), real_noise=real_noise, data=data)
     _check_report(report)
     console, started, results = out(), time.monotonic(), []
     console.print(TITLE.say(lang), style="bold reverse", markup=False)

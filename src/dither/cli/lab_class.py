@@ -37,12 +37,14 @@ def new_class(
     whether Chandler is ill."""
     from dither.cli.screen import say
     from dither.exact import positive
+    from dither.lab.chinese import said
     from dither.lab.classroom import new_class as write
 
     # A seed that others could guess would give the answers away.
     chosen = secrets.randbits(63) if seed is None else seed
     write(out, students=students, epsilon=positive(epsilon, "--epsilon"), seed=chosen, language=lang)
-    say(f"Wrote {out}: {students} students. Read {out / 'README.md'}; keep {out / 'key.json'}.", "bold")
+    wrote = f"Wrote {out}: {students} students. Read {out / 'README.md'}; keep {out / 'key.json'}."
+    say(said(wrote, lang), "bold")
 
 
 def grade(

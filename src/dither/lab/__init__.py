@@ -17,6 +17,8 @@ classroom  a folder for each student of a class, and their guesses beside the bo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dither.errors import InvalidParameter
 from dither.exact import Number, positive
@@ -25,6 +27,10 @@ from dither.lab.engines import system_noise
 from dither.lab.games import Line
 from dither.lab.optional import MissingLibrary, needs
 from dither.lab.result import Figure, Options, Result, Series
+
+if TYPE_CHECKING:
+    from dither.lab.worlds.adult import Adult
+    from dither.lab.worlds.ratings import Ratings
 
 __all__ = ["ATTACKS", "Figure", "Line", "Options", "Result", "Series", "chosen", "each", "run"]
 
@@ -36,15 +42,16 @@ def run(
     seed: int = 1,
     scale: Number = 1,
     real_noise: bool = False,
+    data: str | Path | None = None,
 ) -> list[Result]:
     """Run one attack, or all.
     name: a key (A1) or a word (differencing); None for all.  epsilons: what each attack may spend in all, in nats.
     scale: of the number of trials.  real_noise: noise from the operating system instead of the seed; figures then
-    differ from run to run.
+    differ from run to run.  data: a file of real people for A9 (Adult) or A10 (MovieLens), named alone.
     An attack that needs a library which is not installed raises InvalidParameter when asked for by name; among others
     it is left out, and its result says why.
     Raises InvalidParameter."""
-    return list(each(name, epsilons=epsilons, seed=seed, scale=scale, real_noise=real_noise))
+    return list(each(name, epsilons=epsilons, seed=seed, scale=scale, real_noise=real_noise, data=data))
 
 
 def each(
@@ -54,6 +61,7 @@ def each(
     seed: int = 1,
     scale: Number = 1,
     real_noise: bool = False,
+    data: str | Path | None = None,
 ) -> Iterator[Result]:
     """As `run`, one result after the other. Arguments are checked before the first is asked for."""
     needs("scipy", "SciPy", "for intervals and linear programs", extra="science")
@@ -61,7 +69,7 @@ def each(
     spends = tuple(positive(e, "epsilon") for e in epsilons)
     if not spends:
         raise InvalidParameter("epsilons", expected="at least one number above 0", found="none")
-    options = Options(spends, seed, positive(scale, "scale"))
+    options = Options(spends, seed, positive(scale, "scale"), _given(keys, data))
     return (_played(key, options, real_noise, alone=len(keys) == 1) for key in keys)
 
 
@@ -73,6 +81,23 @@ def _played(key: str, options: Options, real_noise: bool, *, alone: bool) -> Res
         if alone:
             raise
         return Result(key, (), left_out=missing.hint or missing.message)
+
+
+def _given(keys: list[str], path: str | Path | None) -> Adult | Ratings | None:
+    """Records of real people, for the one attack that reads such a file."""
+    if path is None:
+        return None
+    from dither.lab.worlds import adult, movielens
+
+    match keys:
+        case ["A9"]:
+            return adult.read(Path(path))
+        case ["A10"]:
+            return movielens.read(Path(path))
+    raise InvalidParameter(
+        "--data", expected="A9 or A10 named beside it", found="all attacks" if len(keys) > 1 else keys[0],
+        hint="A9 reads adult.data of UCI; A10 reads ratings of MovieLens.",
+    )  # fmt: skip
 
 
 def chosen(name: str | None) -> list[str]:

@@ -7,7 +7,8 @@
     noise, no ledger    fresh Laplace noise per question, nothing added up
     Dither              a session of `dither.open`, pure or with a delta
 
-Flow: games open one per world by a `Maker`; attacks call `ask`. `planted` holds engines with a fault on purpose.
+Flow: games open one per world by a `Maker`, and hand adversaries a `Desk`, which takes questions. `planted` holds
+engines with a fault on purpose.
 Relies on: `dither.open` and `Session.ask`, nothing below them. Noise comes from the printed seed, so that figures can
 be checked; `system_noise` takes the operating system's bytes instead.
 """
@@ -20,7 +21,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +31,11 @@ from dither.lab.worlds.table import Table
 from dither.noise import Entropy, discrete_laplace, insecure_seeded
 from dither.plan.explain import price_text
 
+if TYPE_CHECKING:
+    from dither.session.session import Session
+
 __all__ = [
+    "Desk",
     "Dither",
     "Engine",
     "Exact",
@@ -43,6 +49,7 @@ __all__ = [
     "dither",
     "noise_source",
     "system_noise",
+    "world_generator",
 ]
 
 Row = tuple[Any, ...]
@@ -65,6 +72,11 @@ def system_noise(wanted: bool) -> Iterator[None]:
 def noise_source(seed: int) -> Entropy | None:
     """What engines draw from: bytes of the seed, or None, which is the process's own generator."""
     return None if _from_system.get() else insecure_seeded(seed)
+
+
+def world_generator(*seed: int) -> np.random.Generator:
+    """For noise that is not Dither's own: of the seed, or of the operating system where that is wanted."""
+    return np.random.default_rng(None if _from_system.get() else list(seed))
 
 
 @dataclass(frozen=True)
@@ -114,6 +126,11 @@ class Spend:
             self.has_ledger and other.has_ledger,
         )
 
+    def at_most(self, epsilon: Fraction) -> Spend:
+        """What a budget of epsilon, or of epsilon²/2 in rho, lets be spent of it."""
+        rho = None if self.rho is None else min(self.rho, epsilon * epsilon / 2)
+        return replace(self, epsilon=min(self.epsilon, epsilon), rho=rho)
+
     def __str__(self) -> str:
         if not self.has_ledger:
             return "no ledger"
@@ -148,6 +165,10 @@ class Engine:
         """As the engine's ledger says."""
         return Spend(has_ledger=False)
 
+    def change(self, table: Table) -> None:
+        """The owner exchanges the rows while the engine goes on: same catalog, same ledger."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Let go of the data."""
 
@@ -164,6 +185,16 @@ class Engine:
         self.close()
 
 
+class Desk:
+    """What an adversary is handed: questions go in, replies come out. Rows, seed and ledger stay behind it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._ask = engine.ask
+
+    def ask(self, sql: str, epsilon: Fraction | None = None) -> Reply:
+        return self._ask(sql, epsilon)
+
+
 class Exact(Engine):
     """Plain DuckDB over the table."""
 
@@ -175,8 +206,12 @@ class Exact(Engine):
 
         self._duckdb = duckdb
         self._connection = duckdb.connect(config={"threads": 1})
+        self.change(table)
+
+    def change(self, table: Table) -> None:
+        self.table = table
         self._connection.register("frame", dict(table.columns))
-        self._connection.execute("CREATE TABLE data AS SELECT * FROM frame")
+        self._connection.execute("CREATE OR REPLACE TABLE data AS SELECT * FROM frame")
 
     def _rows(self, sql: str) -> list[Row]:
         return self._connection.execute(sql).fetchall()
@@ -265,24 +300,39 @@ class Noisy(Exact):
 
 
 class Dither(Engine):
-    """A session on a ledger in memory, as an analyst has it."""
+    """A session as an analyst has it, on a ledger in memory, or in a file where the rows are to change under it."""
 
     name = "Dither"
 
     def __init__(
-        self, table: Table, budget: Fraction, seed: int, *, terms: Mapping[str, Any] | None = None, rho: bool = False
-    ) -> None:
+        self, table: Table, budget: Fraction, seed: int, *, terms: Mapping[str, Any] | None = None, rho: bool = False,
+        ledger: Path | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(table, budget, seed)
+        self._by_rho = rho
+        self._budget = {"rho": budget * budget / 2} if rho else {"epsilon": budget}
+        self._budget.update(terms or {})
+        self._ledger = ledger
+        self._session = self._opened(table, seed)
+
+    def change(self, table: Table) -> None:
+        if self._ledger is None:
+            raise NotImplementedError
+        self._session.close()
+        # Other draws than before: the same ones twice would be a fault of the lab's.
+        self.table, self._session = table, self._opened(table, self.seed + 1_000_003)
+
+    def _opened(self, table: Table, seed: int) -> Session:
         import dither
 
-        self._by_rho = rho
-        self._session = dither.open(
+        return dither.open(
             dict(table.columns),
             privacy_unit=table.unit,
-            budget={"rho": budget * budget / 2, **(terms or {})} if rho else {"epsilon": budget, **(terms or {})},
+            budget=self._budget,
             bounds=dict(table.bounds),
             values=dict(table.values),
             max_rows_per_unit=table.max_rows_per_unit,
+            ledger=self._ledger,
             entropy=noise_source(seed),
         )
 

@@ -2,9 +2,9 @@
 
     world (truth, hidden) ─▶ engine (fresh ledger) ─▶ adversary: questions, replies ─▶ guesses ─▶ verdict
 
-Flow: each attack of `attacks` builds worlds and guesses; here trials are run and judged. The adversary is handed the
-engine and what is publicly known, never the truth. Trials are disjoint public groups, a thousand to one question: one
-person is in one group, so a question costs each of them its own epsilon.
+Flow: each attack of `attacks` builds worlds and guesses; here trials are run and judged. The adversary is handed a desk
+that takes questions, and what is publicly known, never the truth. Trials are disjoint public groups, a thousand to one
+question: one person is in one group, so a question costs each of them its own epsilon.
 Relies on: `engines` for what an analyst sees, `audit.bounds` for Clopper-Pearson intervals.
 """
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dither.audit.bounds import probability_above, probability_below
 from dither.lab import bounds
-from dither.lab.engines import Engine, Maker, Spend
+from dither.lab.engines import Desk, Maker, Spend
 from dither.lab.worlds.table import Table
 
 __all__ = [
@@ -76,7 +76,8 @@ class Line:
     oracle: float | None = None
     """What the same attack reaches on an engine without any defence."""
     bound: float | None = None
-    """The most that any attack can reach in expectation, by the spend in the engine's own ledger."""
+    """The most that any attack can reach in expectation, by the spend in the engine's own ledger, or by its budget
+    where more was spent than that: a ledger that does not end breaks its promise too."""
     spent: str = ""
     verdict: Verdict = ""
     questions: int = 0
@@ -105,7 +106,7 @@ class BitAttack(Protocol):
 
     def scene(self, generator: np.random.Generator, trials: int) -> Scene: ...
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         """One guess per group, from replies and common knowledge; at most epsilon is to be spent in all."""
         ...
 
@@ -130,12 +131,12 @@ def play(
     for block in range(blocks):
         scene = attack.scene(np.random.default_rng([seed, block]), trials)
         with maker(scene.table, epsilon, seed * 1000 + block) as engine:
-            guesses = attack.guess(engine, scene.known, trials, epsilon)
+            guesses = attack.guess(Desk(engine), scene.known, trials, epsilon)
             hits += int(np.sum(guesses == scene.truth))
             asked, refused = asked + engine.questions, refused + engine.refusals
             spend = spend.most(engine.spend())
             name = engine.name
-    found = (bound_of or spend_bound)(spend) if spend.has_ledger else None
+    found = (bound_of or spend_bound)(spend.at_most(epsilon)) if spend.has_ledger else None
     setting = setting_of(epsilon, spend)
     return counted(
         attack.key, name, setting, "accuracy", hits, blocks * trials,

@@ -5,15 +5,15 @@ Flow: `dither lab --report out.html`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 
 import numpy as np
 
-from dither.lab.engines import dither
+from dither.lab.engines import dither, system_noise
 from dither.lab.games import ABOVE, BELOW, Line, Verdict
-from dither.lab.report import cells, heading, left_out, say_noise, summary
+from dither.lab.report import cells, columns_used, cost, heading, left_out, say_noise, summary
 from dither.lab.result import Result
 from dither.lab.svg import curves, difference_picture
 from dither.lab.texts import ABOUT, COLUMNS, READING, TITLE, Language
@@ -21,19 +21,26 @@ from dither.lab.worlds import hospital
 
 __all__ = ["page"]
 
+_NUMBERS = ("success", "interval", "baseline", "oracle", "bound")
 _CLASSES: dict[Verdict, str] = {BELOW: "below", ABOVE: "above"}
 
 _STYLE = """
 :root { color-scheme: light dark }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; font-size: .85rem; width: 100% }
-th, td { padding: .25rem .5rem; border-bottom: 1px solid #8884; text-align: left; vertical-align: top }
-td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 84rem; margin: 2rem auto; padding: 0 1rem }
+h1 + p, h2 + p { max-width: 60rem }
+table { border-collapse: collapse; font-size: .82rem; width: 100%; word-break: keep-all }
+th, td { padding: .25rem .4rem; border-bottom: 1px solid #8884; text-align: left; vertical-align: top }
+td.number, th.number { text-align: right }
+td.number { white-space: nowrap; font-variant-numeric: tabular-nums }
 td.below { color: #2e8b57; white-space: nowrap } td.above { color: #d33; font-weight: bold; white-space: nowrap }
+td.verdict { white-space: nowrap }
 svg { max-width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: currentColor }
 svg .grid { stroke: #8885 } svg .box { fill: none; stroke: currentColor }
 svg .target { fill: #d9822b33; stroke: #d9822b }
 .wide { overflow-x: auto }
+td.setting { min-width: 7rem } td.engine { min-width: 6rem } td.spent { white-space: nowrap }
+td.note { min-width: 10rem }
+nav a { margin-right: .9em; white-space: nowrap; display: inline-block } .cost { font-size: .85rem; opacity: .75 }
 """
 
 
@@ -44,7 +51,8 @@ def page(results: Sequence[Result], *, seed: int, real_noise: bool = False, lang
         f"<h1>{title}</h1>",
         f"<p>{escape(READING.say(language))}</p>",
         f"<p>{escape(say_noise(seed, real_noise, language))} {escape(summary(results, language))}</p>",
-        *(_section(result, seed, language) for result in results),
+        _contents(results, language),
+        *(_section(result, seed, language, real_noise=real_noise) for result in results),
     ]
     return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>'
@@ -53,26 +61,39 @@ def page(results: Sequence[Result], *, seed: int, real_noise: bool = False, lang
     )
 
 
-def _section(result: Result, seed: int, language: Language) -> str:
-    parts = [f"<h2>{escape(heading(result, language))}</h2>", f"<p>{escape(ABOUT[result.key].story.say(language))}</p>"]
+def _contents(results: Sequence[Result], language: Language) -> str:
+    links = (f'<a href="#{result.key}">{escape(heading(result, language))}</a>' for result in results)
+    return f"<nav>{' '.join(links)}</nav>"
+
+
+def _section(result: Result, seed: int, language: Language, *, real_noise: bool) -> str:
+    head = f'<h2 id="{result.key}">{escape(heading(result, language))}</h2>'
     if result.left_out:
-        return f"<h2>{escape(heading(result, language))}</h2><p>{escape(left_out(result, language))}</p>"
+        return f"{head}<p>{escape(left_out(result, language))}</p>"
+    parts = [head, f"<p>{escape(ABOUT[result.key].story.say(language))}</p>"]
     if result.figure is not None:
         parts.append(curves(result.figure, language))
     if result.key == "A1":
-        parts.append(difference_picture(*_two_sums(seed), language))
-    head = "".join(f"<th>{escape(words.say(language))}</th>" for words in COLUMNS.values())
-    rows = "".join(_row(line, language) for line in result.lines)
-    return "".join([*parts, f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>'])
+        with system_noise(real_noise):
+            parts.append(difference_picture(*_two_sums(seed), language))
+    shown = [cells(line, language) for line in result.lines]
+    used = columns_used(shown, language)
+    heads = "".join(f'<th class="{_kind(c)}">{escape(COLUMNS[c].say(language))}</th>' for c in used)
+    rows = "".join(_row(line, row, used) for line, row in zip(result.lines, shown, strict=True))
+    cost_line = f'<p class="cost">{escape(cost(result, language))}</p>'
+    return "".join([*parts, f'<div class="wide"><table><tr>{heads}</tr>{rows}</table></div>', cost_line])
 
 
-def _row(line: Line, language: Language) -> str:
-    numbers = ("success", "interval", "baseline", "oracle", "bound")
+def _row(line: Line, row: Mapping[str, str], used: Sequence[str]) -> str:
     shown = []
-    for column, text in cells(line, language).items():
-        kind = "number" if column in numbers else _CLASSES.get(line.verdict, "") if column == "verdict" else ""
-        shown.append(f'<td class="{kind}">{escape(text)}</td>')
+    for column in used:
+        kind = _CLASSES.get(line.verdict, "verdict") if column == "verdict" else _kind(column)
+        shown.append(f'<td class="{kind}">{escape(row[column])}</td>')
     return f"<tr>{''.join(shown)}</tr>"
+
+
+def _kind(column: str) -> str:
+    return "number" if column in _NUMBERS else column
 
 
 def _two_sums(seed: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 half the noise               charges epsilon, draws noise for twice as much
 wrong sensitivity            one person moves a sum by 10, noise is made for 1
+no clamp                     noise is made for values up to their bound, and values beyond it are summed as they are
 ledger forgets               every question opens its budget anew
 one noise for all            the same draws for every question, as from a clock's second used as a seed
 noise by text                the draws of a text are kept and free; another spelling counts as the same question
@@ -17,7 +18,16 @@ from dither.lab.engines import Dither, Engine, Maker, Noisy, Reply, Spend
 from dither.lab.worlds.table import Table
 from dither.noise import Entropy, insecure_seeded
 
-__all__ = ["PLANTED", "BareKeys", "ForgetfulLedger", "HalfNoise", "NoiseByText", "OneNoise", "WrongSensitivity"]
+__all__ = [
+    "PLANTED",
+    "BareKeys",
+    "ForgetfulLedger",
+    "HalfNoise",
+    "NoClamp",
+    "NoiseByText",
+    "OneNoise",
+    "WrongSensitivity",
+]
 
 
 class HalfNoise(Dither):
@@ -58,6 +68,13 @@ class WrongSensitivity(Booked):
     """Right for counts; a sum of values from 0 to 10 needs ten times the noise."""
 
     name = "wrong sensitivity"
+
+
+class NoClamp(Booked):
+    """Right for sums of values from 0 to 10, as the catalog says they are; nobody makes sure of it."""
+
+    name = "no clamp"
+    sensitivity = 10
 
 
 class OneNoise(Booked):
@@ -110,5 +127,6 @@ class BareKeys(Booked):
 
 
 PLANTED: dict[str, Maker] = {
-    engine.name: engine for engine in (HalfNoise, WrongSensitivity, ForgetfulLedger, OneNoise, NoiseByText, BareKeys)
+    engine.name: engine
+    for engine in (HalfNoise, WrongSensitivity, NoClamp, ForgetfulLedger, OneNoise, NoiseByText, BareKeys)
 }

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dither.lab.chinese import said
 from dither.lab.games import ABOVE, BELOW, Line, Verdict
@@ -21,15 +23,26 @@ from dither.lab.texts import ABOUT, COLUMNS, Language
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["cells", "heading", "left_out", "say_noise", "summary", "table", "to_json", "unexpected"]
+__all__ = [
+    "cells",
+    "columns_used",
+    "cost",
+    "heading",
+    "left_out",
+    "say_noise",
+    "summary",
+    "table",
+    "to_json",
+    "unexpected",
+]
 
 _STYLES: dict[Verdict, str] = {BELOW: "green", ABOVE: "bold red"}
 
 
 def heading(result: Result, language: Language) -> str:
-    """`A1 Differencing`."""
+    """`A1 Differencing`; a key that is a word says nothing beside the name."""
     name = ABOUT[result.key].name.say(language)
-    return name if result.key == "planted" else f"{result.key} {name}"
+    return f"{result.key} {name}" if result.key[0] == "A" else name
 
 
 def cells(line: Line, language: Language = "en") -> dict[str, str]:
@@ -65,9 +78,7 @@ def table(result: Result, language: Language = "en") -> RenderableType:
     if result.left_out:
         return Text(f"\n{left_out(result, language)}", style="bold cyan")
     shown = [cells(line, language) for line in result.lines]
-    empty = ("", "–", said("no ledger", language))
-    # A column that says nothing of this attack leaves its room to the notes.
-    used = [c for c in COLUMNS if any(row[c] not in empty for row in shown)]
+    used = columns_used(shown, language)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in used:
         right = column in ("success", "baseline", "oracle", "bound")
@@ -80,8 +91,14 @@ def table(result: Result, language: Language = "en") -> RenderableType:
         Text(f"\n{heading(result, language)}", style="bold cyan"),
         Text(ABOUT[result.key].story.say(language)),
         grid,
-        Text(said(_cost(result), language), style="dim"),
+        Text(cost(result, language), style="dim"),
     )
+
+
+def columns_used(shown: Sequence[Mapping[str, str]], language: Language) -> list[str]:
+    """Columns that say something of an attack; the others leave their room to the notes."""
+    empty = ("", "–", said("no ledger", language))
+    return [c for c in COLUMNS if any(row[c] not in empty for row in shown)]
 
 
 def left_out(result: Result, language: Language) -> str:
@@ -127,13 +144,14 @@ def _share(value: float | None) -> str:
     if value is None:
         return "–"
     if 0 < value < 0.0005:
-        return f"{value:.1g}"
-    if 0.9995 <= value < 1:
+        return np.format_float_positional(value, precision=1, fractional=False, trim="-")
+    if 0.9995 <= value < 0.999995:
         return f"{value:.5f}"
     return f"{value:.3f}"
 
 
-def _cost(result: Result) -> str:
+def cost(result: Result, language: Language = "en") -> str:
+    """How many questions were asked, and the seeds."""
     asked, refused = sum(line.questions for line in result.lines), sum(line.refusals for line in result.lines)
     seeds = sorted({line.seed for line in result.lines})
-    return f"{asked:,} questions, {refused:,} refused; seed {', '.join(map(str, seeds))}"
+    return said(f"{asked:,} questions, {refused:,} refused; seed {', '.join(map(str, seeds))}", language)

@@ -8,8 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dither.lab.games import Line
+
+if TYPE_CHECKING:
+    from dither.lab.worlds.adult import Adult
+    from dither.lab.worlds.ratings import Ratings
 
 __all__ = ["Attack", "Figure", "Options", "Result", "Series", "bound_curve", "curve"]
 
@@ -22,6 +27,8 @@ class Options:
     seed: int = 1
     scale: Fraction = Fraction(1)
     """Of the number of trials; below 1 for a quick look. Small runs end in `inconclusive` more often."""
+    given: Adult | Ratings | None = None
+    """Records of real people from a file of the user's, for the attacks on released rows that can use them."""
 
     def times(self, count: int) -> int:
         """`count` repetitions at full scale, and at least one."""

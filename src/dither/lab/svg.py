@@ -20,7 +20,7 @@ __all__ = ["curves", "difference_picture"]
 Place = Callable[[float, float], tuple[float, float]]
 
 _WIDTH, _HEIGHT = 640, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 196, 16, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 196, 28, 44
 _COLOURS = ("#2f6fde", "#d9822b", "#3a9a5b", "#a23fa8", "#7a7a7a")
 
 
@@ -31,7 +31,7 @@ def curves(figure: Figure, language: Language = "en") -> str:
         return ""
     place = _scale(min(xs), max(xs), figure.logarithmic)
     across = said(figure.x_label, language)
-    parts = [_frame(across, sorted(set(xs)), place)]
+    parts = [_frame(across, said("success", language), sorted(set(xs)), place)]
     for number, series in enumerate(figure.series):
         parts.append(_curve(replace(series, name=said(series.name, language)), number, place))
     names = ", ".join(said(series.name, language) for series in figure.series)
@@ -75,7 +75,7 @@ def _scale(low: float, high: float, logarithmic: bool) -> Place:
     return place
 
 
-def _frame(x_label: str, xs: list[float], place: Place) -> str:
+def _frame(x_label: str, y_label: str, xs: list[float], place: Place) -> str:
     parts = []
     for y in (0.0, 0.25, 0.5, 0.75, 1.0):
         (left, down), (right, _) = place(xs[0], y), place(xs[-1], y)
@@ -85,7 +85,7 @@ def _frame(x_label: str, xs: list[float], place: Place) -> str:
         across, down = place(x, 0)
         parts.append(_text(across, down + 18, f"{x:g}", "middle"))
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    return "".join([*parts, _text(middle, _HEIGHT - 6, x_label, "middle")])
+    return "".join([*parts, _text(middle, _HEIGHT - 6, x_label, "middle"), _text(4, 11, y_label)])
 
 
 def _curve(series: Series, number: int, place: Place) -> str:

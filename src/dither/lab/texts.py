@@ -41,10 +41,10 @@ ABOUT = {
     "A2": About(
         Words("One well-aimed count", "一次精准计数"),
         Words(
-            "The attacker knows everybody in a group but one, and spends the whole budget on one count. No attack does "
-            "better on that budget, so the success sits on the bound: less noise would show above it.",
+            "The attacker knows everybody in a group but one, and spends the whole budget on one count. On a budget in "
+            "epsilon no attack does better, so the success sits on the bound: less noise would show above it.",
             "攻击者知道组里除一人外的所有人, 把全部预算花在一次计数上. "
-            "没有更好的攻击, 所以成功率正好在界上: 噪声再小就会超出.",
+            "预算以 epsilon 计时, 没有更好的攻击, 所以成功率正好在界上: 噪声再小就会超出.",
         ),
     ),
     "A3": About(
@@ -65,7 +65,7 @@ ABOUT = {
     "A5": About(
         Words("Reconstruction", "线性规划重构"),
         Words(
-            "Ask for sums over 400 random groups of 100 patients, and solve for all patients at once.",
+            "Ask for 400 sums over random parts of 100 patients, and solve for all of them at once.",
             "对 100 名病人的 400 个随机子集求和, 一次解出所有人的秘密.",
         ),
     ),

@@ -17,6 +17,7 @@ from dither.lab.result import Result
 QUICK = ("A1", "A2", "A12", "A14", "A15")
 KEPT = re.compile(
     r"\((?:below bound|ABOVE BOUND|inconclusive|ABOVE|injected noise)\)|--real-noise|Dither|Netflix|RAND HIE|"
+    r"MovieLens|GroupLens|Adult|UCI|CC BY|"
     r"Ross|Monica|Joey|Phoebe|Chandler|"
     r"(?:COUNT\(\*\)|SUM\(visits\)) row_number|MAX\(income\)|`income`|epsilon|delta|rho|"
     r"S-100|\d+e-\d+|\bA\d+\b|\bQ[45]\b"
@@ -64,10 +65,24 @@ def test_nothing_of_any_attack_stays_english() -> None:
         "budget 0.1, 1 tried: it pays for the first", "budget 1, 20 tried: it pays for ten", "small counts exact",
         "questions: 1,000; the true price is epsilon 100", "suppression, k = 10", "area under curve",
         "each below 10 and so withheld when asked for", "averages of 1,000 features of about 100 people",
-        "226 names given, 141 of them right; three in five people are on the list", "by formula 0.988", "coarsened",
+        "226 names given, 141 of them right; three in five people are on the list", "by formula 0.988",
+        "coarsened rows", "pseudonymised rows",
         "5,638 people in year 1 by site, sex, age, family_size, income", "ZIP, birth month, sex", "patients named",
         "joined by birth date", "8 ratings, 2 wrong, dates to 14 days", "8 ratings, 2 wrong, no dates",
-        "1 wrongly named, 12 not named", "viewers found", "rows, liked or not, by year", "half the noise",
+        "1 wrongly named, 12 not named; 280 score highest", "MovieLens rows", "a changed row", "no clamp",
+        "7 wrongly named, 83 not named; 274 score highest; 943 viewers, 1,682 films; GroupLens, for research: check "
+        "its terms before passing it on",
+        "Adult, real, 7 columns", "alone with them", "Adult, a tenth", "alone among all, estimated",
+        "32,561 people; UCI, CC BY 4.0; by age, sex", "by age, sex, race, education",
+        "by age, sex, race, education, marital-status, occupation, native-country",
+        "mean of 50 of 50 samples, each off by 0.027 or so; true 0.368; alone in the sample 0.712",
+        "a value of 100 where 10 is the bound",
+        "viewers found", "metric privacy",
+        "liked or not, and the year: 6 wrongly named, 220 not named; 163 score highest",
+        "dates moved by 30 days, stars by 1, or so: 0 wrongly named, 51 not named; 291 score highest",
+        "birth dates moved by 30 days", "places moved by 0.04, half day", "found by 4 points",
+        "on average; everybody gets the nearest name of their ZIP and sex", "on average; the map is 1 wide",
+        "half the noise",
         "8 spellings, each on a new ledger", "both sums carry the same noise", "the list of groups carries no noise",
         "one budget for all 400 sums", "rounding moves a sum by 2 at most, and the program is told",
         "found: COUNT(*) row_number <= 5; COUNT(*) row_number <= 4; each at the full price",
@@ -78,7 +93,9 @@ def test_nothing_of_any_attack_stays_english() -> None:
         "alone with 4 points", "8 x 8 squares, half day", "points known",
         "rows: Refused [S-100]: This asks for rows of people; Dither answers with aggregates. "
         "Instead, the game of A2: a count by antenna and hour",
-        "people by antenna and half day, 18,000 counts",
+        "people by antenna and half day, 18,000 counts", "exact counts", "exact averages", "success",
+        "Dither, all totals", "a difference of two totals is a row", "Q5 - Q4, five rows", "the price's bound",
+        "one draw at the whole price: at the bound, so its interval holds it",
     ],
 )  # fmt: skip
 def test_what_the_slow_attacks_say_has_its_chinese(text: str) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dither.lab import bounds
+from dither.lab.attacks.averaging import Averaging
 from dither.lab.attacks.channels import learned
-from dither.lab.attacks.differencing import SingleCount
+from dither.lab.attacks.differencing import PrefixDifference, SingleCount
+from dither.lab.attacks.tracker import TrackedBit
 from dither.lab.engines import (
     Dither,
     Exact,
@@ -78,6 +82,64 @@ def test_an_adversary_is_never_handed_the_truth() -> None:
 
     play(Curious(), Exact, ONE, seed=1, blocks=2, trials=10)
     assert seen == [{}, {}]
+
+
+def test_an_adversary_is_handed_a_desk_that_takes_questions_and_nothing_else() -> None:
+    seen: list[Any] = []
+
+    class Nosy(SingleCount):
+        def guess(self, engine, known, trials, epsilon):  # type: ignore[no-untyped-def]
+            seen.append((engine, engine.ask("SELECT COUNT(*) FROM data", epsilon / 2), engine.ask("SELECT 1", epsilon)))
+            return np.zeros(trials, dtype=bool)
+
+    play(Nosy(), dither(), ONE, seed=1, blocks=1, trials=10)
+    ((desk, answer, refusal),) = seen
+    assert [name for name in dir(desk) if not name.startswith("_")] == ["ask"]
+    # What an analyst sees: values, price, allowance, refusal, latency.
+    assert answer.rows and answer.price == "epsilon 0.5" and "left epsilon 0.5" in answer.remaining
+    assert refusal.refusal and refusal.rows == () and min(answer.seconds, refusal.seconds) > 0
+
+
+@pytest.mark.parametrize("attack", [SingleCount(), PrefixDifference(), TrackedBit()])
+def test_trials_are_disjoint_public_groups_a_thousand_to_a_question(attack: Any) -> None:
+    scene = attack.scene(np.random.default_rng(1), 1000)
+    # A row is a person, and stands in one trial; which trials there are is declared, not read from the data.
+    assert scene.table.unit == "row" and scene.table.columns["trial"].shape == (len(scene.table),)
+    assert scene.table.bounds["trial"] == (0, 999)
+    alone = scene.table.only(np.arange(len(scene.table)) == 0)
+    with dither()(alone, ONE, 1) as engine:
+        reply = engine.ask("SELECT trial, COUNT(*) FROM data GROUP BY trial", ONE)
+        assert {row[0] for row in reply.rows} - {None} == set(range(1000))
+        assert engine.spend().epsilon == 1
+
+
+def test_a_ledger_that_books_beyond_its_budget_is_held_to_the_budget() -> None:
+    class Endless(Noisy):
+        def spend(self) -> Spend:
+            return Spend(Fraction(8))
+
+    line = play(Averaging(8, ONE), Endless, ONE, seed=1, blocks=1)
+    assert line.bound == pytest.approx(bounds.accuracy(1))
+    assert (line.spent, line.verdict) == ("epsilon 8", "ABOVE BOUND")
+    assert Spend(rho=Fraction(3)).at_most(ONE).rho == Fraction(1, 2)
+
+
+def test_rows_that_change_leave_the_ledger_and_what_it_released(tmp_path: Path, table: Table) -> None:
+    ask = "SELECT SUM(x) FROM data"
+    fewer = table.only(np.arange(40) < 20)
+    with Dither(table, ONE, 1, ledger=tmp_path / "a.ledger") as engine:
+        before = engine.ask(ask, Fraction(1, 2))
+        engine.change(fewer)
+        again, new = engine.ask(ask, Fraction(1, 2)), engine.ask("SELECT COUNT(*) FROM data", Fraction(1, 2))
+        assert (again.rows, again.remaining) == (before.rows, before.remaining)
+        # The rows did change: 40 would be ten scales of the noise away.
+        assert abs(new.scalar() - 20) < 15
+        assert engine.spend().epsilon == 1
+    with Exact(table, ONE, 1) as exact:
+        exact.change(fewer)
+        assert exact.ask(ask).scalar() == 10
+    with pytest.raises(NotImplementedError), Dither(table, ONE, 1) as memory:
+        memory.change(fewer)
 
 
 def test_the_bound_follows_what_the_ledger_booked_not_what_was_offered() -> None:

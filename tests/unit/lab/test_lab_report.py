@@ -78,6 +78,23 @@ def test_every_column_has_a_text(results: list[Result]) -> None:
     assert "bound" in READING.en
 
 
+QUICK = ("A1", "A3", "A9", "A10", "A12", "A14")
+
+
+@pytest.mark.parametrize(
+    "key", [*QUICK, *(pytest.param(key, marks=pytest.mark.long) for key in ATTACKS if key not in QUICK)]
+)
+def test_every_figure_follows_from_the_printed_seed(key: str) -> None:
+    first, again, other = (lab.run(key, epsilons=["1"], seed=seed, scale="0.02")[0] for seed in (3, 3, 4))
+
+    def figures(result: Result) -> list[object]:
+        lines = [replace(line, seconds=0.0) for line in result.lines if line.measure != "time"]
+        return [lines, result.figure]
+
+    assert figures(first) == figures(again)
+    assert [line.seed for line in first.lines] != [line.seed for line in other.lines]
+
+
 def test_names_are_keys_or_words() -> None:
     assert lab.chosen("a2") == ["A2"]
     assert lab.chosen("differencing") == ["A1", "A2"]

@@ -16,8 +16,8 @@ from dither.lab.planted import PLANTED
 ONE = Fraction(1)
 
 
-def searched(maker, *, knows: bool = True, space: Space | None = None, seed: int = 1):  # type: ignore[no-untyped-def]
-    return Searcher(maker, ONE, wards=Wards(knows_others=knows), space=space or Space(), seed=seed).search()
+def searched(maker, *, wards: Wards | None = None, space: Space | None = None, seed: int = 1):  # type: ignore[no-untyped-def]
+    return Searcher(maker, ONE, wards=wards or Wards(), space=space or Space(), seed=seed).search()
 
 
 def test_every_question_selects_the_rows_it_says() -> None:
@@ -37,14 +37,14 @@ def test_no_question_of_the_ordinary_space_is_about_one_row_in_the_middle() -> N
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_against_exact_sums_it_comes_upon_the_difference_of_two_prefixes(seed: int) -> None:
-    found = searched(Exact, knows=False, space=Space(parts=("<=",)), seed=seed)
+    found = searched(Exact, wards=Wards(knows_others=False), space=Space(parts=("<=",)), seed=seed)
     assert {question.at for question in found.plan.questions} == {TARGET, TARGET - 1}
     line = play(found, Exact, ONE, seed=seed, blocks=1)
     assert (line.value, line.trials) == (1.0, 1000)
 
 
 def test_with_more_kinds_of_questions_it_still_finds_sets_that_differ_in_the_target() -> None:
-    found = searched(Exact, knows=False)
+    found = searched(Exact, wards=Wards(knows_others=False))
     # Rows 1 and 8 are always there: as good as known.
     constant = np.eye(ROWS)[[0, -1]]
     masks = np.vstack([[question.rows() for question in found.plan.questions], constant]).astype(float)
@@ -65,9 +65,11 @@ def test_against_dither_it_reaches_the_bound_and_not_more() -> None:
 def test_it_finds_a_planted_fault(name: str) -> None:
     space = {
         "wrong sensitivity": Space(whats=("COUNT(*)", "SUM(visits)")),
+        "no clamp": Space(whats=("COUNT(*)", "SUM(visits)")),
         "bare keys": Space(parts=("<=", "=")),
     }.get(name)
-    line = play(searched(PLANTED[name], space=space), PLANTED[name], ONE, seed=1, blocks=2)
+    wards = Wards(holds=100) if name == "no clamp" else None
+    line = play(searched(PLANTED[name], wards=wards, space=space), PLANTED[name], ONE, seed=1, blocks=2)
     assert line.verdict == "ABOVE BOUND"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dither.lab import bounds
 from dither.lab.attacks.differencing import SingleCount
-from dither.lab.engines import Engine, Exact, Noisy, dither
+from dither.lab.engines import Desk, Exact, Noisy, dither
 from dither.lab.games import Bits, play
 from dither.lab.result import Figure, Options, Result, Series, curve
 
@@ -32,7 +32,7 @@ class Averaging(SingleCount):
         self.spellings = spellings
         self.per_question = per_question
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         price = min(self.per_question, epsilon)
         total, answered = np.zeros(trials), 0
         for k in range(self.spellings):

@@ -16,7 +16,7 @@ import numpy as np
 
 from dither.differences import newton_series
 from dither.lab import bounds
-from dither.lab.engines import Engine, Exact, Noisy, OverlapControl, Rounding, dither
+from dither.lab.engines import Desk, Exact, Noisy, OverlapControl, Rounding, dither
 from dither.lab.games import Bits, Line, Scene, play
 from dither.lab.result import Figure, Options, Result, bound_curve, curve
 from dither.lab.worlds import hospital
@@ -35,14 +35,14 @@ class _Ward:
     rows = 5
 
     def scene(self, generator: np.random.Generator, trials: int) -> Scene:
-        table, truth = hospital.ward(generator, trials, rows=self.rows)
+        table, truth = hospital.ward(generator, trials, rows=self.rows, coin=True)
         return Scene(table, truth)
 
 
 class PrefixDifference(_Ward):
     """Q5 - Q4: the sum over rows 1 to 5 less the sum over rows 1 to 4, half the budget each."""
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         four = engine.ask(_SUM.format("row_number <= 4"), epsilon / 2).column(trials)
         five = engine.ask(_SUM.format("row_number <= 5"), epsilon / 2).column(trials)
         return five - four > 0.5
@@ -53,7 +53,7 @@ class ThreePairs(_Ward):
 
     rows = 7
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         pairs = [
             engine.ask(_SUM.format(f"row_number IN ({a}, {b})"), epsilon / 3).column(trials)
             for a, b in ((5, 6), (5, 7), (6, 7))
@@ -69,7 +69,7 @@ class LastDifference(_Ward):
         scene = super().scene(generator, trials)
         return Scene(scene.table, scene.truth, {"x2": scene.table.columns["diabetes"].reshape(trials, self.rows)[:, 1]})
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         first = engine.ask(_SUM.format("row_number BETWEEN 2 AND 4"), epsilon / 2).column(trials)
         second = engine.ask(_SUM.format("row_number BETWEEN 3 AND 5"), epsilon / 2).column(trials)
         return np.asarray(known["x2"] + second - first > 0.5)
@@ -83,7 +83,7 @@ class NewtonExtrapolation(_Ward):
         "SELECT trial, SUM(CASE WHEN row_number = 5 THEN {} * diabetes ELSE diabetes END) FROM data GROUP BY trial"
     )
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         two, three = (engine.ask(self._weighted.format(t), epsilon / 2).column(trials) for t in (2, 3))
         found = [newton_series([a, b], origin=2) for a, b in zip(two, three, strict=True)]
         return np.array([series(1) - series(0) > 0.5 for series in found])
@@ -97,16 +97,18 @@ class SingleCount:
     what = "COUNT(*)"
     each = 1
     """What one person adds to `what`."""
+    holds = 10
+    """The visits of the one who is in or out; the others have 10, the largest number that is declared."""
 
     def scene(self, generator: np.random.Generator, trials: int) -> Scene:
         present = generator.integers(0, 2, trials) == 1
         trial = np.concatenate([np.repeat(np.arange(trials), self.others), np.flatnonzero(present)])
-        table = Table(
-            {"trial": trial, "visits": np.full(len(trial), 10)}, {"trial": (0, trials - 1), "visits": (0, 10)}
-        )
+        visits = np.full(len(trial), 10)
+        visits[trials * self.others :] = self.holds
+        table = Table({"trial": trial, "visits": visits}, {"trial": (0, trials - 1), "visits": (0, 10)})
         return Scene(table, present)
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         found = engine.ask(f"SELECT trial, {self.what} FROM data GROUP BY trial", epsilon).column(trials)
         return found - self.each * self.others > self.each / 2
 
@@ -144,7 +146,7 @@ def a2(options: Options) -> Result:
     lines = [play(attack, Exact, Fraction(1), seed=seed, blocks=options.times(3))]
     runs = [play(attack, dither(), e, seed=seed, blocks=blocks, oracle=1.0, note=_TIGHT) for e in options.epsilons]
     fresh = play(
-        attack, dither(), Fraction(1), seed=seed + 1, blocks=options.times(100), trials=20, oracle=1.0,
+        attack, dither(), Fraction(1), seed=seed + 1, blocks=options.times(200), trials=20, oracle=1.0,
         note="small tables, a fresh ledger each: the same law",
     )  # fmt: skip
     gaussian = [

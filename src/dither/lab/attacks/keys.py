@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dither.lab.engines import Engine, Exact, Noisy, dither
+from dither.lab.engines import Desk, Exact, Noisy, dither
 from dither.lab.games import Bits, Scene, play
 from dither.lab.result import Options, Result
 from dither.lab.worlds.table import Table
@@ -33,7 +33,7 @@ class KeyExistence:
         names = np.array(["common"] * self.common + rare, dtype=object)
         return Scene(Table({"diagnosis": names}), present)
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         reply = engine.ask("SELECT diagnosis, COUNT(*) FROM data GROUP BY diagnosis", epsilon)
         shown = {row[0] for row in reply.rows}
         return np.array([f"rare {i}" in shown for i in range(trials)])

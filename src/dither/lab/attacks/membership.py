@@ -64,11 +64,11 @@ def places(generator: np.random.Generator) -> Crowd:
 
 
 def a7(options: Options) -> Result:
-    return _result("A7", genomes, options, "averages of 1,000 features of about 100 people")
+    return _result("A7", genomes, options, "averages of 1,000 features of about 100 people", "averages")
 
 
 def a8(options: Options) -> Result:
-    return _result("A8", places, options, "people by antenna and half day, 18,000 counts")
+    return _result("A8", places, options, "people by antenna and half day, 18,000 counts", "counts")
 
 
 def area_under(scores: Floats, truth: Bits) -> float:
@@ -78,7 +78,7 @@ def area_under(scores: Floats, truth: Bits) -> float:
     return float(1 - below.mean() / (2 * len(inside)))
 
 
-def _result(key: str, world: _World, options: Options, note: str) -> Result:
+def _result(key: str, world: _World, options: Options, note: str, released: str) -> Result:
     releases = 2 * options.times(5)
     exact = _measure(key, world, Exact, Fraction(1), releases, options.seed, note)
     found = [
@@ -94,7 +94,7 @@ def _result(key: str, world: _World, options: Options, note: str) -> Result:
         (
             curve("right guesses on Dither", accuracy),
             bound_curve("the ledger's bound", accuracy),
-            Series("exact averages", tuple((line.at or 0.0, exact[0].value) for line in accuracy)),
+            Series(f"exact {released}", tuple((line.at or 0.0, exact[0].value) for line in accuracy)),
         ),
         True,
     )

@@ -13,7 +13,7 @@ from dither.lab.games import play
 from dither.lab.planted import PLANTED
 from dither.lab.result import Options, Result
 
-__all__ = ["SingleSum", "planted"]
+__all__ = ["BeyondBounds", "SingleSum", "planted"]
 
 
 class SingleSum(SingleCount):
@@ -23,11 +23,18 @@ class SingleSum(SingleCount):
     each = 10
 
 
+class BeyondBounds(SingleSum):
+    """The same, where the target's value is ten times what the catalog allows. Who clamps counts it as 10."""
+
+    holds = 100
+
+
 def planted(options: Options) -> Result:
     one = Fraction(1)
     cases = (
         ("half the noise", SingleCount(), "twice the epsilon that is booked", 2),
         ("wrong sensitivity", SingleSum(), "a sum moves by 10, noise for 1", 2),
+        ("no clamp", BeyondBounds(), "a value of 100 where 10 is the bound", 2),
         ("ledger forgets", Averaging(8, one), "8 spellings, each on a new ledger", 1),
         ("one noise for all", PrefixDifference(), "both sums carry the same noise", 2),
         ("noise by text", Averaging(8, one), "8 spellings, one of them booked", 2),

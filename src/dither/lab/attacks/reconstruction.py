@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.lab.engines import Engine, Exact, Noisy, Rounding, dither
+from dither.lab.engines import Desk, Exact, Noisy, Rounding, dither
 from dither.lab.games import Bits, Scene, play
 from dither.lab.result import Options, Result
 from dither.lab.worlds.table import Table
@@ -59,7 +59,7 @@ class Reconstruction:
         pairs = generator.permutation((_PRIME - 1) * _PRIME)[:SUMS]
         return Scene(Table(columns, bounds), bits == 1, {"a": pairs // _PRIME + 1, "b": pairs % _PRIME})
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         hospitals = trials // PATIENTS
         price = epsilon * PER_QUESTION / SUMS if self.shared else epsilon
         answers = []

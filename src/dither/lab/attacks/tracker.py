@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dither.lab.engines import Engine, Exact, Maker, Rounding, Suppression, dither
+from dither.lab.engines import Desk, Engine, Exact, Maker, Rounding, Suppression, dither
 from dither.lab.games import Bits, Line, Scene, counted, play
 from dither.lab.result import Options, Result
 from dither.lab.worlds.table import Table
@@ -50,7 +50,7 @@ class TrackedBit:
         }
         return Scene(Table(columns, {"trial": (0, trials - 1), "age": (20, 80), "sex": (0, 1)}), present)
 
-    def guess(self, engine: Engine, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
+    def guess(self, engine: Desk, known: Mapping[str, Any], trials: int, epsilon: Fraction) -> Bits:
         wheres = ("age = 80 OR sex = 0", "age = 80 OR sex = 1", "sex = 0", "sex = 1")
         parts = [engine.ask(self._where.format(where), epsilon / 4).column(trials) for where in wheres]
         return np.asarray(parts[0] + parts[1] - parts[2] - parts[3] > 0.5)

@@ -1,7 +1,8 @@
 """A11, unicity: how few points of a trace, place and time, are in nobody else's.
 
 Unicity(p) is the share of people of whose points p random ones are contained in no other trace; the mean over draws,
-not the worst case over all sets of p.  Source: de Montjoye, Hidalgo, Verleysen, Blondel 2013.
+not the worst case over all sets of p. Where places were moved, the trace that lies nearest to the points is taken.
+Source: de Montjoye, Hidalgo, Verleysen, Blondel 2013.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.lab.attacks.closest import closest, rows_refused
-from dither.lab.games import counted
+from dither.lab.attacks.moved import METRIC, found_by_place, moved_places
+from dither.lab.games import Line, counted
 from dither.lab.result import Figure, Options, Result, Series
 from dither.lab.worlds.mobility import Traces, traces
 
@@ -22,6 +24,8 @@ Ints = NDArray[np.int64]
 
 POINTS = (1, 2, 3, 4, 5, 8)
 TARGETS = 400
+_MOVED = (0.02, 0.1)
+"""Half of the mean distance: with 300 antennas the next one is 0.03 away."""
 _COARSER: tuple[tuple[str, int | None, int], ...] = (
     ("antenna, hour", None, 1),
     ("antenna, half day", None, 12),
@@ -39,14 +43,25 @@ def a11(options: Options) -> Result:
     for name, grid, hours in _COARSER:
         found = unicity(world, world.points(grid=grid, hours=hours), targets, POINTS, generator)
         series.append(Series(name, tuple((p, hits / len(targets)) for p, hits in zip(POINTS, found, strict=True))))
+        kind = "coarsened rows" if grid else "pseudonymised rows"
         lines += [
-            counted("A11", "released rows", name, f"alone with {p} points", hits, len(targets), bound=None,
+            counted("A11", kind, name, f"alone with {p} points", hits, len(targets), bound=None,
                     baseline=1 / world.people, seed=options.seed, at=p)
             for p, hits in zip(POINTS, found, strict=True) if p in (2, 4)
         ]  # fmt: skip
+    lines += [_moved(world, targets, scale, generator, options) for scale in _MOVED]
     note = f"rows: {rows_refused('*', options)} Instead, the game of A2: a count by antenna and hour"
     lines += closest("A11", options, note, others=10)
     return Result("A11", tuple(lines), Figure("points known", tuple(series)))
+
+
+def _moved(world: Traces, targets: Ints, scale: float, generator: np.random.Generator, options: Options) -> Line:
+    shown = moved_places(world, scale, options.seed)
+    hits = found_by_place(world, shown, targets, 4, 12, generator)
+    return counted(
+        "A11", METRIC, f"places moved by {2 * scale:g}, half day", "found by 4 points", hits, len(targets), bound=None,
+        baseline=1 / world.people, seed=options.seed, note="on average; the map is 1 wide",
+    )  # fmt: skip
 
 
 def unicity(

@@ -26,11 +26,12 @@ BIRTH_YEARS = 78
 DAYS = 365
 
 
-def ward(generator: np.random.Generator, trials: int, *, rows: int = 5) -> tuple[Table, Bits]:
+def ward(generator: np.random.Generator, trials: int, *, rows: int = 5, coin: bool = False) -> tuple[Table, Bits]:
     """`trials` hospitals of `rows` patients each, in columns trial, row_number, diabetes; and the bit of each
-    hospital's fifth patient, a fair coin. The first hospital is that of FIRST_FIVE."""
+    hospital's fifth patient, a fair coin. The first hospital is that of FIRST_FIVE.
+    coin: in that one too Chandler's bit is drawn, as a game needs it to be."""
     diabetes = generator.integers(0, 2, (trials, rows))
-    diabetes[0, :5] = [bit for _, bit in FIRST_FIVE]
+    diabetes[0, : 4 if coin else 5] = [bit for _, bit in FIRST_FIVE[: 4 if coin else 5]]
     columns = {
         "trial": np.repeat(np.arange(trials), rows),
         "row_number": np.tile(np.arange(1, rows + 1), trials),

@@ -20,9 +20,10 @@ DAYS = 6 * 365
 class Ratings:
     """Dense tables (viewers, films)."""
 
-    stars: NDArray[np.int8]
-    """1 to 5; 0 where the viewer did not rate the film."""
-    day: NDArray[np.int16]
+    stars: NDArray[np.int8] | NDArray[np.float32]
+    """1 to 5, or 0.5 to 5 in halves; 0 where the viewer did not rate the film."""
+    day: NDArray[np.int16] | NDArray[np.int32]
+    """From 0."""
 
 
 def ratings(generator: np.random.Generator, viewers: int = 2000, films: int = 1500) -> Ratings:
