@@ -14,6 +14,7 @@ from dither.errors import QueryRefused
 from dither.plan import finish, nodes, quantile_lists, running, separable
 from dither.plan.growth import too_large
 from dither.plan.recipes import Aggregate, Recipe, along, compile_aggregates
+from dither.plan.rewriting import FinishTree, Rewriter
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
 from dither.sql.expressions import Expr
@@ -86,22 +87,22 @@ def select(
     tree: Tree,
     relation: Relation,
     keys: GroupKeys,
-    lower: Callable[[Tree], finish.FinishTree],
-) -> finish.FinishTree:
+    lower: Callable[[Tree], FinishTree],
+) -> FinishTree:
     """The finish of the SELECT; adds its measures to the lowering."""
     tree.take("cte_map")
     items = tree.children("select_list")
     builder = _Grouped(lowering, relation, keys, [*items])
-    rewriter = finish.Rewriter(replace=builder.replace, lower=lower)
+    rewriter = Rewriter(replace=builder.replace, lower=lower)
     selected = []
     for item in items:
         if item.kind == "STAR":
             raise finish.refuse_star(item)
         selected.append({**rewriter.expr(Tree(item.data, item.text)), "alias": finish.item_name(item)})
     builder.in_select_list = False
-    having = rewriter._optional(tree, "having")
-    qualify = rewriter._optional(tree, "qualify")
-    modifiers = finish.Rewriter(replace=builder.replace_in_order).modifiers(tree)
+    having = rewriter.optional(tree, "having")
+    qualify = rewriter.optional(tree, "qualify")
+    modifiers = Rewriter(replace=builder.replace_in_order).modifiers(tree)
     tree.done()
     # Groups that HAVING leaves out are not in the totals: those are then no running totals of all groups.
     windows = [] if having else [selected, qualify, modifiers]
@@ -132,7 +133,7 @@ def select(
         }
     )
     names = tuple(finish.item_name(item) for item in items)
-    return finish.FinishTree(finished, names, roles, frozenset(builder.names) | rewriter.measures(), with_ends)
+    return FinishTree(finished, names, roles, frozenset(builder.names) | rewriter.measures(), with_ends)
 
 
 def _role(item: Json) -> str:
@@ -242,7 +243,7 @@ class _Grouped:
                     if self.followed > MOST_ALIASES:
                         raise too_large()
                     try:
-                        return finish.Rewriter(replace=self.replace).expr(Tree(item.data, item.text))
+                        return Rewriter(replace=self.replace).expr(Tree(item.data, item.text))
                     finally:
                         self.following.discard(item.alias.lower())
         self.relation.scope.resolve(path, tree.span)

@@ -21,6 +21,7 @@ from dither.plan.fingerprint import measure_digest
 from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
 from dither.plan.recipes import along
+from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Ids, PublicFacts, Relation
 from dither.sql.bind import Binder, call_of
 from dither.sql.expressions import Expr, columns_of, conjuncts
@@ -32,7 +33,7 @@ from dither.sql.types import BOOLEAN, Type
 __all__ = ["Lowering"]
 
 
-Lowered = Relation | finish.FinishTree
+Lowered = Relation | FinishTree
 
 MOST_QUERIES = 250
 """SELECTs of one question, a table of WITH counted wherever it is named."""
@@ -73,14 +74,14 @@ class Lowering:
         try:
             lowered = self.query(parse(text), Environment())
             match lowered:
-                case finish.FinishTree():
+                case FinishTree():
                     return self.planned(lowered, text)
                 case Relation():
                     raise _raw_rows(lowered)
         except QueryRefused as refusal:
             raise refusal.located(text) from None
 
-    def planned(self, whole: finish.FinishTree, text: str) -> nodes.Plan:
+    def planned(self, whole: FinishTree, text: str) -> nodes.Plan:
         """The plan of a finish, with the measures it reads taken out of those still open."""
         names = whole.measures
         own = [measure for measure in self.measures if measure.name in names]
@@ -134,7 +135,7 @@ class Lowering:
             raise tree.refuse("S-151", "Sampling is not supported.", hint="Ask of all rows; noise protects people.")
         source = self.from_clause(tree.need_child("from_table"), environment)
 
-        def noisy(node: Tree) -> finish.FinishTree:
+        def noisy(node: Tree) -> FinishTree:
             return self.noisy_subquery(node, environment)
 
         if isinstance(source, finish.NoisySource):
@@ -161,7 +162,7 @@ class Lowering:
             return rows.aggregate(self, tree, relation, keys)
         return grouped.select(self, tree, relation, keys, noisy)
 
-    def noisy_subquery(self, node: Tree, environment: Environment) -> finish.FinishTree:
+    def noisy_subquery(self, node: Tree, environment: Environment) -> FinishTree:
         """A subquery in a place where only noisy results can stand."""
         lowered = self.query(node, environment)
         if isinstance(lowered, Relation):
@@ -331,7 +332,7 @@ class Lowering:
             )
         return self._as_source(self.query(node, environment), tree.alias or "subquery")
 
-    def _note_totals(self, outer: finish.FinishTree, inner: finish.FinishTree) -> None:
+    def _note_totals(self, outer: FinishTree, inner: FinishTree) -> None:
         """Mark what a SELECT over one measure's groups sums up along a key."""
         names = running.renamed_columns(outer.tree, inner.tree)
         place = next((i for i, m in enumerate(self.measures) if {m.name} == inner.measures), None)
@@ -346,7 +347,7 @@ class Lowering:
         match lowered:
             case Relation():
                 return [lowered.named(alias)]
-            case finish.FinishTree():
+            case FinishTree():
                 return finish.as_table(lowered, alias)
 
     def _join(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
@@ -440,7 +441,7 @@ class Lowering:
         if not children:
             children = [tree.need_child("left"), tree.need_child("right")]
         lowered = [self.query(child, environment) for child in children]
-        noisy = [part for part in lowered if isinstance(part, finish.FinishTree)]
+        noisy = [part for part in lowered if isinstance(part, FinishTree)]
         if len(noisy) == len(lowered):
             return finish.set_operation(tree, noisy)
         relations = [part for part in lowered if isinstance(part, Relation)]

@@ -19,6 +19,7 @@ import numpy as np
 
 from dither.plan import finish, nodes
 from dither.plan.recipes import Recipe
+from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Relation
 from dither.sql import embedded
 from dither.sql.expressions import Expr, literal, make_column
@@ -51,7 +52,7 @@ Plain = bool | int | float | str | dt.date | dt.datetime | None
 _CLASS = type  # `type` names expression types below
 
 
-def as_value(lowering: Lowering, whole: finish.FinishTree, tree: Tree) -> Expr:
+def as_value(lowering: Lowering, whole: FinishTree, tree: Tree) -> Expr:
     """A parameter that stands for the one value of a noisy SELECT."""
     if len(whole.columns) != 1:
         raise tree.refuse("P-125", f"A subquery used as a value has one column; this one has {len(whole.columns)}.")
@@ -164,13 +165,13 @@ def _clean(value: Any, type: Type) -> Plain:
     return str(value)
 
 
-def _add(lowering: Lowering, whole: finish.FinishTree, types: tuple[Type, ...], tree: Tree, prefix: str) -> str:
+def _add(lowering: Lowering, whole: FinishTree, types: tuple[Type, ...], tree: Tree, prefix: str) -> str:
     name = f"{prefix}{len(lowering.phases)}"
     lowering.phases.append(nodes.Phase(name, lowering.planned(whole, tree.source or tree.text), types))
     return name
 
 
-def _types(lowering: Lowering, whole: finish.FinishTree, tree: Tree) -> tuple[Type, ...]:
+def _types(lowering: Lowering, whole: FinishTree, tree: Tree) -> tuple[Type, ...]:
     """Types of a noisy SELECT's columns, as DuckDB finds them over empty tables."""
     tables = {m.name: _empty(m, lowering.recipes[m.name]) for m in lowering.measures if m.name in whole.measures}
     try:
@@ -239,7 +240,7 @@ def _column(identifier: str, type: Type) -> Expr:
 
 
 def _uniqueness(
-    lowering: Lowering, name: str, whole: finish.FinishTree, columns: tuple[nodes.ScanColumn, ...]
+    lowering: Lowering, name: str, whole: FinishTree, columns: tuple[nodes.ScanColumn, ...]
 ) -> tuple[frozenset[str], int | None]:
     """Columns of which no two rows share the values, and the most rows there can be; nothing where it is not plain:
     a SELECT straight over one measure, every group column of which it shows. Grouping sets and joins repeat groups."""
