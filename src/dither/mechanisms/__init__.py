@@ -16,6 +16,7 @@ from dither.mechanisms.keys import (
 from dither.mechanisms.laplace import laplace, laplace_scale
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
 from dither.mechanisms.release import Neighbours, Release, saturate
+from dither.mechanisms.residual import MarginalPlan, MarginalRelease, plan_marginals
 from dither.mechanisms.running import RunningPlan, RunningRelease, RunningStream, plan_running_totals, running_totals
 
 __all__ = [
@@ -43,6 +44,9 @@ __all__ = [
     "row_levels",
     "exponential",
     "Choice",
+    "plan_marginals",
+    "MarginalPlan",
+    "MarginalRelease",
     "running_totals",
     "plan_running_totals",
     "RunningPlan",
