@@ -1,4 +1,4 @@
-"""The price of many marginals, by enumeration of neighbours and of outcomes; noise put on the wrong numbers is caught."""
+"""The price of many marginals, by enumerating neighbours and outcomes; noise put on the wrong numbers is caught."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _LIMB = 21
-"""Bits of a limb. A row of (d I - J) has absolute values of 2 (d - 1) in all, so nothing leaves 2^21 2^20 2^20 = 2^61."""
+"""Bits of a limb. A row of (d I - J) has absolute values of 2 (d - 1) in all: nothing leaves 2^21 2^20 2^20 = 2^61."""
 
 
 def residual_of(table: Ints, axes: Axes, kept: Axes) -> Ints:
