@@ -15,7 +15,7 @@ import numpy as np
 
 from dither.answer.evaluate import evaluate
 from dither.answer.intervals import REPLICATES, bounds_of, total_half_widths
-from dither.answer.noisy import NoisyTable, replicate
+from dither.answer.noisy import NoisyTable, Shared, replicate
 from dither.answer.simultaneous import Together
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
@@ -104,8 +104,9 @@ def spread(
     )
     replicas: dict[str, Columns] = {}
     shadows = []
+    shared: Shared = {}
     for table in tables:
-        columns = _replicas(table, generator)
+        columns = _replicas(table, generator, shared)
         replicas[f"{table.name}_replicas"] = columns
         casts = table.sql_types
         names = ", ".join(
@@ -123,8 +124,8 @@ def spread(
     return _percentiles(found, keys, wanted, finished)
 
 
-def _replicas(table: NoisyTable, generator: np.random.Generator) -> Columns:
-    values = replicate(table, REPLICATES, generator)
+def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared) -> Columns:
+    values = replicate(table, REPLICATES, generator, shared)
     columns: Columns = {"replica": np.repeat(np.arange(REPLICATES), table.size)}
     for name, key in table.keys.items():
         masked = isinstance(key, np.ma.MaskedArray)

@@ -17,6 +17,7 @@ from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
 from dither.plan import finish, grouped, nodes, phases, rows, running, separable
 from dither.plan.choices import Choices
+from dither.plan.cubes import find_cubes
 from dither.plan.fingerprint import measure_digest
 from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
@@ -84,6 +85,7 @@ class Lowering:
         own = [measure for measure in self.measures if measure.name in names]
         self.measures = [measure for measure in self.measures if measure.name not in names]
         kept, aliases = self._measured_once(own)
+        cubes, apart = find_cubes(kept, self.catalog)
         needed = {name for measure in own for name in phases.named_in(measure)} if self.phases else set()
         return nodes.Plan(
             text,
@@ -98,6 +100,8 @@ class Lowering:
             tuple(aliases),
             tuple(phase for phase in self.phases if phase.name in needed),
             finish.only_picks(whole.tree),
+            cubes,
+            apart,
         )
 
     def _measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:

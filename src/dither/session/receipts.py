@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from dither import __version__
 from dither.accounting import Price
 from dither.answer.receipt import Receipt, VectorLine
-from dither.exact import decimal_text
+from dither.exact import decimal_text, exact
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
 from dither.plan.explain import describe_vector
-from dither.plan.price import ChoiceLaw, RunningLaw
+from dither.plan.price import ChoiceLaw, MarginalLaw, RunningLaw
 from dither.session.needs import Need
 from dither.session.vectors import law_from_facts
 
@@ -68,6 +68,9 @@ def _line(need: Need, measure: nodes.Measure | None) -> VectorLine:
             mechanism, scale = f"{law.plan.design.name}, discrete Gaussian, variance of its steps", noise.sigma2
         else:
             mechanism, scale = f"{law.plan.design.name}, discrete Laplace, scale b", noise.scale * step
+    elif isinstance(law, MarginalLaw):
+        mechanism = "residuals of groupings measured together, discrete Gaussian, variance of a group"
+        scale = exact(law.variance()) * step * step
     elif isinstance(law, DiscreteLaplace):
         mechanism, scale = "discrete Laplace, scale b", law.scale * step
     else:

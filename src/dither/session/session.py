@@ -19,8 +19,8 @@ import numpy as np
 from dither.accounting import Price
 from dither.answer.answer import Answer
 from dither.answer.finishing import finish, rehearse, rows_of
+from dither.answer.joint import release_all, to_read
 from dither.answer.noisy import NoisyTable
-from dither.answer.release import release
 from dither.catalog.model import Catalog
 from dither.engines.base import Engine, MeasuredTable
 from dither.errors import DitherError, LedgerConflict, PolicyRefused
@@ -341,7 +341,8 @@ class Session:
         stands: whatever fails is booked as a failure."""
         self.ledger.begin_reading(reservation)
         try:
-            measured = self.engine.measure([_only(priced.measures[m], places) for m, places in _places(wanted)])
+            reading = to_read(priced, _places(wanted))
+            measured = self.engine.measure([_only(priced.measures[m], places) for m, places in reading])
             fresh = self._add_noise(priced, wanted, measured)
             return fresh, self.ledger.answer(reservation, [fresh[n.measure, n.position] for n in wanted])
         except BaseException:
@@ -350,16 +351,14 @@ class Session:
 
     def _add_noise(self, priced: PricedPlan, wanted: Sequence[Need], measured: Secret[list[MeasuredTable]]) -> Fresh:
         """Every wanted vector over all its groups, with noise of its law; private groups cut at their threshold."""
-        entropy = self.fresh_entropy()
-        identities = {(need.measure, need.position): need.identity for need in wanted}
-        fresh = {}
         tables = open_secret(measured)
-        for (m, places), table in zip(_places(wanted), tables, strict=True):
-            keys, noisy = release(priced.measures[m], places, table, self.catalog.neighbours, entropy)
-            for p, values in zip(places, noisy, strict=True):
-                vector = priced.measures[m].vectors[p]
-                payload = vectors.pack(keys, values)
-                fresh[m, p] = NewVector(identities[m, p], vectors.law_facts(vector.law), vector.price, payload)
+        noisy = release_all(priced, _places(wanted), tables, self.catalog.neighbours, self.fresh_entropy())
+        fresh = {}
+        for need in wanted:
+            keys, values = noisy[need.measure, need.position]
+            payload = vectors.pack(keys, values)
+            facts = vectors.law_facts(need.priced.law)
+            fresh[need.measure, need.position] = NewVector(need.identity, facts, need.priced.price, payload)
         return fresh
 
     def _noisy_tables(self, priced: PricedPlan, needs: Sequence[Need], fresh: Fresh) -> list[NoisyTable]:
@@ -402,10 +401,8 @@ class Session:
         return self.analyst if self.catalog.analysts else None
 
 
-def _places(wanted: Sequence[Need]) -> list[tuple[int, list[int]]]:
-    """Measures that are read, each with the positions of its wanted vectors."""
-    order = sorted({need.measure for need in wanted})
-    return [(m, [need.position for need in wanted if need.measure == m]) for m in order]
+def _places(wanted: Sequence[Need]) -> list[tuple[int, int]]:
+    return [(need.measure, need.position) for need in wanted]
 
 
 def _only(priced: PricedMeasure, places: list[int]) -> nodes.Measure:

@@ -28,7 +28,17 @@ from dither.noise import DiscreteGaussian, Entropy
 if TYPE_CHECKING:
     from dither.mechanisms.residual.release import MarginalRelease
 
-__all__ = ["MOST_CELLS", "MOST_PARTS", "Axes", "MarginalPlan", "Part", "parts_of", "plan_marginals", "shares_of"]
+__all__ = [
+    "MOST_CELLS",
+    "MOST_PARTS",
+    "Axes",
+    "MarginalPlan",
+    "Part",
+    "parts_of",
+    "plan_at",
+    "plan_marginals",
+    "shares_of",
+]
 
 Axes = tuple[int, ...]
 
@@ -124,25 +134,32 @@ def plan_marginals(
     if not marginals:
         raise InvalidParameter("wanted", expected="at least one marginal", found="none")
     distance = max_rows_per_unit * largest_step * (2 if neighbours == "replace" else 1)
-    return _planned(plan_sizes, marginals, _weights(weights, marginals), positive(rho, "rho"), distance)
+    return plan_at(plan_sizes, marginals, _weights(weights, marginals), positive(rho, "rho"), distance)
 
 
-def _planned(
-    sizes: tuple[int, ...], wanted: tuple[Axes, ...], weights: Sequence[Fraction], rho: Fraction, distance: int
+def plan_at(
+    sizes: tuple[int, ...],
+    wanted: tuple[Axes, ...],
+    weights: Sequence[Fraction],
+    rho: Fraction,
+    distance: int,
+    total_distance: int | None = None,
 ) -> MarginalPlan:
-    """distance: L1, in steps, of the whole table between neighbours."""
+    """As `plan_marginals`, for arguments that were checked. distance: L1, in steps, of the whole table between
+    neighbours.  total_distance: of its total alone, where that is less."""
     parts = parts_of(wanted, sizes)
-    shares = shares_of(parts, sizes, wanted, weights, rho)
+    moved = [distance if axes or total_distance is None else total_distance for axes in parts]
+    shares = shares_of(parts, moved, sizes, wanted, weights, rho)
     made = []
-    for axes, share in zip(parts, shares, strict=True):
+    for axes, far, share in zip(parts, moved, shares, strict=True):
         # A column of (d I - J) has squared length d (d - 1): the same for every cell, so the bound is met.
-        squared = distance**2 * math.prod(sizes[axis] * (sizes[axis] - 1) for axis in axes)
+        squared = far**2 * math.prod(sizes[axis] * (sizes[axis] - 1) for axis in axes)
         variance = Fraction(squared) / (2 * share)
         made.append(Part(axes, DiscreteGaussian(variance), GaussianEvent(variance, squared)))
     return MarginalPlan(sizes, wanted, tuple(made))
 
 
-def parts_of(wanted: Iterable[Axes], sizes: Sequence[int]) -> tuple[Axes, ...]:
+def parts_of(wanted: Iterable[Axes], sizes: Sequence[int] | Mapping[int, int]) -> tuple[Axes, ...]:
     """All subsets of the wanted marginals, fewest axes first; an axis of one value has no residual.
     Raises InvalidParameter where there are more than MOST_PARTS."""
     found: set[Axes] = set()
@@ -157,19 +174,24 @@ def parts_of(wanted: Iterable[Axes], sizes: Sequence[int]) -> tuple[Axes, ...]:
 
 
 def shares_of(
-    parts: Sequence[Axes], sizes: Sequence[int], wanted: Sequence[Axes], weights: Sequence[Fraction], rho: Fraction
+    parts: Sequence[Axes],
+    moved: Sequence[int],
+    sizes: Sequence[int],
+    wanted: Sequence[Axes],
+    weights: Sequence[Fraction],
+    rho: Fraction,
 ) -> list[Fraction]:
-    """The part of rho that each residual gets: proportional to sqrt(c_A p_A), c_A the weighted sum over the wanted S
-    that hold A of p_A times the product over S without A of d^-2. They add up to rho, rounded down to the ledger's
-    last digit."""
+    """The part of rho that each residual gets: proportional to D_A sqrt(c_A p_A), D_A how far its rows move (`moved`),
+    c_A the weighted sum over the wanted S that hold A of p_A times the product over S without A of d^-2. They add up to
+    rho, rounded down to the ledger's last digit."""
     place = {axes: i for i, axes in enumerate(parts)}
     gains = [0.0] * len(parts)
     for axes, weight in zip(wanted, weights, strict=True):
         for part in parts_of([axes], sizes):
             gains[place[part]] += float(weight) / math.prod(sizes[axis] for axis in axes if axis not in part) ** 2
     roots = [
-        math.prod((sizes[axis] - 1) / sizes[axis] for axis in part) * math.sqrt(gain)
-        for part, gain in zip(parts, gains, strict=True)
+        far * math.prod((sizes[axis] - 1) / sizes[axis] for axis in part) * math.sqrt(gain)
+        for part, far, gain in zip(parts, moved, gains, strict=True)
     ]
     largest = max(roots)
     units = [max(1, int(root / largest * _UNITS)) for root in roots]

@@ -40,6 +40,10 @@ class CellErrors:
         """Of every cell of a marginal: all have the same."""
         return self.covariance(axes, (0,) * len(axes), axes, (0,) * len(axes))
 
+    def variance_of_whole(self, axes: Axes) -> float:
+        """Of every cell of a marginal in whole numbers, its rounding counted."""
+        return self.variance(axes) + self.rounding(axes) * ROUNDING
+
     def covariance(self, first: Axes, cell: Sequence[int], second: Axes, other: Sequence[int]) -> float:
         """Between a cell of the marginal `first` and one of `second`; a cell is its place along each axis."""
         mine, theirs = dict(zip(first, cell, strict=True)), dict(zip(second, other, strict=True))
@@ -77,9 +81,7 @@ class CellErrors:
 
 def half_width_of(variance: float, roundings: int, confidence: Number) -> int:
     """Of a whole number whose noise is a sum of many discrete Gaussians, and which is made of `roundings` rounded sums:
-    normal, but below a variance of one, where a lattice shows, Chernoff's bound and the worst of rounding."""
-    level = float(confidence_of(confidence))
-    if variance < 1:
-        return math.ceil(math.sqrt(2 * variance * math.log(2 / (1 - level))) + roundings / 2)
+    normal, and half a step more below a variance of one, where a lattice shows."""
     deviation = math.sqrt(variance + roundings * ROUNDING)
-    return max(0, math.ceil(NormalDist().inv_cdf((1 + level) / 2) * deviation - 0.5))
+    width = NormalDist().inv_cdf((1 + float(confidence_of(confidence))) / 2) * deviation
+    return max(0, math.ceil(width if variance < 1 else width - 0.5))
