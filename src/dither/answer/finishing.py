@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 import numpy as np
 
 from dither.answer.evaluate import evaluate
-from dither.answer.intervals import REPLICATES, bounds_of, total_half_widths
+from dither.answer.intervals import REPLICATES, Floats, bounds_of, total_half_widths
 from dither.answer.noisy import NoisyTable, Shared, replicate
-from dither.answer.simultaneous import Together
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
 from dither.plan.nodes import Plan
 from dither.plan.price import RunningLaw
+from dither.plan.recipes import Recipe
 from dither.sql import embedded
 from dither.sql.embedded import Columns
 from dither.sql.printing import quote_name
 
-__all__ = ["Finished", "finish", "finish_with_intervals", "rehearse", "rows_of", "spread"]
+__all__ = ["Ends", "Finished", "finish", "finish_with_intervals", "rehearse", "rows_of", "spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,16 @@ class Finished:
 
     columns: list[Any]
     types: list[str]
+
+
+class Ends(Protocol):
+    """What stands beside each aggregate of a noisy table: as a rule, the ends of an interval."""
+
+    def bounds(self, recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
+        """(low, high) per group."""
+
+    def total_half(self, recipe: Recipe, table: NoisyTable) -> Floats:
+        """The half-width of running totals, group by group."""
 
 
 def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
@@ -73,7 +83,7 @@ def _run(
     return embedded.run(sql, {t.name: columns(t) for t in tables}, {t.name: t.sql_types for t in tables if t.sql_types})
 
 
-def interval_columns(table: NoisyTable, together: Together | None = None) -> Columns:
+def interval_columns(table: NoisyTable, together: Ends | None = None) -> Columns:
     """The table's columns, and a0_low, a0_high, ... beside each aggregate."""
     columns = table.columns()
     bounds, total_half = (bounds_of, total_half_widths) if together is None else (together.bounds, together.total_half)
@@ -85,7 +95,7 @@ def interval_columns(table: NoisyTable, together: Together | None = None) -> Col
     return columns
 
 
-def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: Together | None = None) -> Columns:
+def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: Ends | None = None) -> Columns:
     """Columns low_<position>, high_<position> for each answer column that is an aggregate itself: each by itself, or
     all of them together."""
     if plan.interval_tree is None:

@@ -293,10 +293,6 @@ class Measure:
     row_unit: bool = False
     """Is every row its own unit?"""
 
-    def vectors_digest(self) -> str:
-        """The vectors in words, for telling measures of one plan apart."""
-        return repr(self.vectors)
-
     @property
     def has_private_keys(self) -> bool:
         return bool(self.keys) and self.domain is None
@@ -350,6 +346,8 @@ class Plan:
     """Vectors that can be measured together."""
     apart: tuple[str, ...] = ()
     """Why groupings of the same rows cannot, in words."""
+    weights: tuple[Fraction, ...] = ()
+    """For each measure how many times the usual share of an offer its vectors get; () where all get one."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,7 +29,7 @@ from dither.accounting import (
 )
 from dither.catalog.model import Catalog, Neighbours
 from dither.errors import InvalidParameter, QueryRefused
-from dither.exact import Number, exact, positive
+from dither.exact import QUANTUM, Number, exact, positive, round_down
 from dither.mechanisms.keys import gaussian_threshold, laplace_threshold
 from dither.mechanisms.residual import CellErrors, MarginalPlan
 from dither.mechanisms.residual.design import plan_at
@@ -233,9 +232,13 @@ class PricedPlan:
 
 def price_plan(plan: nodes.Plan, offer: Offer, catalog: Catalog, *, delta_per_question: Fraction) -> PricedPlan:
     """Noise and price of every vector. `delta_per_question`: failure mass its key selections may use together."""
-    measured = [_with_selection(measure, catalog) for part in _parts(plan) for measure in part.measures]
-    count = sum(len(measure.vectors) for measure, _ in measured)
-    private = sum(1 for measure, _ in measured if measure.has_private_keys)
+    measured = [
+        (*_with_selection(measure, catalog), weight)
+        for part in _parts(plan)
+        for measure, weight in zip(part.measures, _weights(part), strict=True)
+    ]
+    count = sum(len(measure.vectors) * weight for measure, _, weight in measured)
+    private = sum(1 for measure, _, _ in measured if measure.has_private_keys)
     if count == 0:
         raise QueryRefused("This question measures nothing.", code="A-105", hint="Add COUNT(*) or another aggregate.")
     terms = _Terms(
@@ -246,12 +249,21 @@ def price_plan(plan: nodes.Plan, offer: Offer, catalog: Catalog, *, delta_per_qu
 
 @dataclass(frozen=True)
 class _Terms:
-    """The offer, each vector's share of it, and each key selection's share of delta."""
+    """The offer, the share of it of a vector of weight 1, and each key selection's share of delta."""
 
     offer: Offer
     share: Fraction
     delta: Fraction
     neighbours: Neighbours
+
+    def of_weight(self, weight: Fraction) -> _Terms:
+        """The terms of vectors of this weight. Rounded down to what a ledger counts, so that odd weights add up to no
+        more than was offered."""
+        return self if weight == 1 else replace(self, share=max(round_down(self.share * weight), QUANTUM))
+
+
+def _weights(plan: nodes.Plan) -> tuple[Fraction, ...]:
+    return plan.weights or (Fraction(1),) * len(plan.measures)
 
 
 def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
@@ -260,26 +272,34 @@ def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
 
 
 def _priced(plan: nodes.Plan, terms: _Terms, catalog: Catalog) -> PricedPlan:
-    measures = tuple(_price_measure(*_with_selection(measure, catalog), terms) for measure in plan.measures)
+    measures = tuple(
+        _price_measure(*_with_selection(measure, catalog), terms.of_weight(weight))
+        for measure, weight in zip(plan.measures, _weights(plan), strict=True)
+    )
     phases = tuple(_priced(phase.plan, terms, catalog) for phase in plan.phases)
     if terms.offer.rho is None:
         # Noise that is shared out among groupings is Gaussian: pure epsilon pays for each by itself.
         return PricedPlan(plan, terms.offer, measures, phases)
-    cubes = tuple(_together(cube, measures, terms) for cube in plan.cubes)
+    shares = [terms.of_weight(weight).share for weight in _weights(plan)]
+    cubes = tuple(_together(cube, measures, shares, terms.neighbours) for cube in plan.cubes)
     return PricedPlan(plan, terms.offer, _with_cubes(measures, cubes), phases, cubes)
 
 
-def _together(cube: nodes.Cube, measures: Sequence[PricedMeasure], terms: _Terms) -> PricedCube:
+def _together(
+    cube: nodes.Cube, measures: Sequence[PricedMeasure], shares: Sequence[Fraction], neighbours: Neighbours
+) -> PricedCube:
     """All groupings of a cube for the shares they would have one by one: none is less accurate for it.
     Proof: docs/proofs/plan/cubes.md"""
     m, p = cube.groupings[0].place
     vector, tau = measures[m].measure.vectors[p], measures[m].measure.tau
-    whole, total = (distance_of(vector, tau, grouped=g, neighbours=terms.neighbours) for g in (True, False))
-    counts = Counter(grouping.axes for grouping in cube.groupings)
-    # Errors count relative to what one unit moves.
-    weights = [Fraction(count, (whole if axes else total) ** 2) for axes, count in counts.items()]
-    rho = terms.share * len(cube.groupings)
-    return PricedCube(cube, plan_at(cube.sizes, tuple(counts), weights, rho, whole, total))
+    whole, total = (distance_of(vector, tau, grouped=g, neighbours=neighbours) for g in (True, False))
+    by_axes: dict[tuple[int, ...], Fraction] = {}
+    for grouping in cube.groupings:
+        by_axes[grouping.axes] = by_axes.get(grouping.axes, Fraction(0)) + shares[grouping.place[0]]
+    # Errors count relative to what one unit moves, and by the share each grouping brings.
+    weights = [(share / (whole if axes else total)) ** 2 for axes, share in by_axes.items()]
+    rho = sum(by_axes.values(), Fraction(0))
+    return PricedCube(cube, plan_at(cube.sizes, tuple(by_axes), weights, rho, whole, total))
 
 
 def _with_cubes(measures: tuple[PricedMeasure, ...], cubes: Sequence[PricedCube]) -> tuple[PricedMeasure, ...]:

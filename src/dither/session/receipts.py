@@ -18,6 +18,7 @@ from dither.plan import nodes
 from dither.plan.explain import describe_vector
 from dither.plan.price import ChoiceLaw, MarginalLaw, RunningLaw
 from dither.session.needs import Need
+from dither.session.stages import Stage
 from dither.session.vectors import law_from_facts
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def make(
     plan: nodes.Plan,
     fingerprint: str,
     epoch: str,
-    needs: Sequence[tuple[Need, nodes.Measure]],
+    stages: Sequence[Stage],
     cost: Price,
     signed: Signed | None,
 ) -> Receipt:
@@ -42,7 +43,7 @@ def make(
         dataset=session.catalog.name,
         analyst=session.analyst,
         release=epoch,
-        vectors=tuple(_line(need, measure) for need, measure in needs),
+        vectors=tuple(_line(need, s.priced.measures[need.measure].measure) for s in stages for need in s.needs),
         epsilon=None if cost.epsilon is None else decimal_text(cost.epsilon),
         rho=decimal_text(cost.rho),
         delta=decimal_text(cost.delta, 36),
