@@ -37,12 +37,13 @@ def ask_many(
 ) -> None:
     """Answer several questions in one release, for at most the offered price. For --rho, groupings of the same rows are
     measured together: more accurate than one by one, and they agree. `-- weight=2` above a question counts it twice."""
-    from dither.cli.context import asking, read_catalog, read_file
+    from dither.cli.context import asking, read_catalog, read_file, read_offer
     from dither.cli.screen import out, working
     from dither.cli.tables import explanation_table
 
     declared = read_catalog(catalog)
     text = read_file(questions, "FILE")
+    read_offer("", declared, epsilon=epsilon, rho=rho)
     _check_places(folder, receipt)
     with asking(declared, as_name) as session:
         if explain:
