@@ -129,6 +129,25 @@ def test_formats_are_written_where_they_are_asked_for(folder: Path) -> None:
     assert pyarrow.ipc.open_stream((folder / "a.arrow").read_bytes()).read_all().num_rows == 5
 
 
+def test_several_questions_of_a_file_are_one_release(folder: Path) -> None:
+    terms = CATALOG.replace("epsilon = 2", "epsilon = 2\ndelta = 1e-6")
+    (folder / "dither.toml").write_text(terms, encoding="utf-8")
+    (folder / "q.sql").write_text(
+        COUNTS
+        + ";\n-- weight=2\nSELECT health, flat, COUNT(*) AS n FROM (SELECT health, visits > 3 AS flat FROM care) AS c "
+        "GROUP BY health, flat;\nSELECT AVG(visits) AS m FROM care",
+        encoding="utf-8",
+    )
+    assert "Question 3 is measured by itself" in run(folder, "ask-many", "q.sql", "--rho", "0.05", "--explain").stdout
+    assert spent(folder) is None or spent(folder).rho == 0
+    shown = run(folder, "ask-many", "q.sql", "--rho", "0.05", "--receipt", "r.json", "--output", ".").stdout
+    assert "1: SELECT health" in shown and "Asked with 2 other question(s), for one price." in shown
+    assert (folder / "2.csv").read_text(encoding="utf-8").splitlines()[0] == "health,flat,n,n_low,n_high"
+    assert "the receipt's entry is in it" in run(folder, "budget", "verify", "--receipt", "r.json").stdout
+    assert "--rho NUMBER" in run(folder, "ask-many", "q.sql", status=2).stderr
+    assert "--output" in run(folder, "ask-many", "q.sql", "--rho", "1", "--output", "none", status=2).stderr
+
+
 def test_trying_is_marked_and_costs_nothing(folder: Path) -> None:
     counted = run(folder, "try", COUNTS).stdout
     rows = run(folder, "try", "SELECT * FROM care").stdout

@@ -55,7 +55,7 @@ def refund_after_reading(original: Any) -> Any:
     return fail
 
 
-@plant("dither.session.session.Session._reserved", check="ledger", audit=of("ledger"))
+@plant("dither.session.session.Session.reserved", check="ledger", audit=of("ledger"))
 def read_before_charged(original: Any) -> Any:
     """Rows are read first, and the price is reserved when they are there."""
 

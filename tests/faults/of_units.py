@@ -15,7 +15,7 @@ from dither.errors import QueryRefused
 from dither.plan import nodes
 from dither.sql.printing import print_expr, quote_name
 from dither.sql.types import Kind
-from faults.planting import COUNT, SUM, moved, of, plant
+from faults.planting import COUNT, CUBE, SUM, moved, of, plant
 
 
 @plant("dither.engines.emit._contribution", check="sensitivity", audit=moved(SUM))
@@ -29,6 +29,12 @@ def no_clamp(original: Any) -> Any:
         return quote_name(str(expr.args[0].payload)) if bare else original(vector, stored)
 
     return contribution
+
+
+@plant("dither.plan.price.plan_at", check="sensitivity", audit=moved(CUBE, rho=Fraction(1, 3)))
+def groupings_together_as_if_one_row(original: Any) -> Any:
+    """Groupings measured together are priced as if a unit had one row."""
+    return lambda sizes, wanted, weights, rho, distance, total: original(sizes, wanted, weights, rho, 1, 1)
 
 
 @plant("dither.engines.emit.choose_method", check="sensitivity", audit=moved(COUNT))

@@ -24,12 +24,27 @@ from dither.audit.pipeline.questions import DDL, own_catalog
 from dither.audit.pipeline.sensitivity import sensitivity
 from dither.noise import insecure_seeded
 
-__all__ = ["COUNT", "LISTED", "NESTED", "SEED", "SUM", "Fault", "asked", "groups", "law", "moved", "of", "plant"]
+__all__ = [
+    "COUNT",
+    "CUBE",
+    "LISTED",
+    "NESTED",
+    "SEED",
+    "SUM",
+    "Fault",
+    "asked",
+    "groups",
+    "law",
+    "moved",
+    "of",
+    "plant",
+]
 
 Audit = Callable[[], Iterable[Line]]
 SEED = 7
 COUNT = "SELECT COUNT(*) FROM t"
 SUM = "SELECT SUM(k) FROM t"
+CUBE = "SELECT region, flag, COUNT(*) FROM t GROUP BY CUBE (region, flag)"
 NESTED = "SELECT COUNT(*) FROM t WHERE x > (SELECT AVG(x) FROM t)"
 
 
@@ -72,16 +87,22 @@ def plant(*at: str, check: str, audit: Audit) -> Callable[[Callable[..., Any]], 
 
 # Cached, so that faults that are seen by the same audit share one run of it without a fault.
 @cache
-def asked(check: str, *texts: str, epsilon: Fraction = Fraction(1)) -> Audit:
-    """A check over these questions alone."""
-    questions = tuple(Question(text, epsilon=epsilon) for text in texts)
+def asked(check: str, *texts: str, epsilon: Fraction = Fraction(1), rho: Fraction | None = None) -> Audit:
+    """A check over these questions alone. rho: in place of epsilon."""
+    questions = tuple(Question(text, epsilon=None if rho else epsilon, rho=rho) for text in texts)
     return lambda: run(checks=[check], questions=questions, seed=SEED).lines
 
 
 @cache
-def moved(*texts: str, epsilon: Fraction = Fraction(1), replaced: bool = False, stored: bool = False) -> Audit:
-    """The search for sensitivity, over these questions and one of its kinds of neighbours."""
-    questions = tuple(Question(text, epsilon=epsilon) for text in texts)
+def moved(
+    *texts: str,
+    epsilon: Fraction = Fraction(1),
+    rho: Fraction | None = None,
+    replaced: bool = False,
+    stored: bool = False,
+) -> Audit:
+    """The search for sensitivity, over these questions and one of its kinds of neighbours. rho: in place of epsilon."""
+    questions = tuple(Question(text, epsilon=None if rho else epsilon, rho=rho) for text in texts)
     return lambda: sensitivity(
         own_catalog(replace=replaced),
         questions,

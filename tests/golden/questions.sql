@@ -104,6 +104,20 @@ SELECT region, flag, GROUPING(region) AS g, SUM(age) AS n FROM t GROUP BY ROLLUP
 SELECT region, COUNT(*) AS n FROM t GROUP BY GROUPING SETS ((region), (region), ());
 -- same
 SELECT COALESCE(region, 'all') AS r, COUNT(*) AS n FROM t GROUP BY ROLLUP (region);
+-- same
+SELECT region, flag, age, COUNT(*) AS n, SUM(age) AS s, AVG(income) AS m FROM t GROUP BY CUBE (region, flag, age);
+-- same
+SELECT region, flag, COUNT(*) FILTER (WHERE age > 22) AS n, COUNT(DISTINCT uid) AS u FROM t GROUP BY GROUPING SETS ((region), (flag));
+-- same
+SELECT age, flag, GROUPING(age, flag) AS g, COUNT(*) AS n FROM t WHERE region = 'R1' GROUP BY ROLLUP (age, flag) ORDER BY g, 1, 2;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE flag IS NOT NULL GROUP BY GROUPING SETS ((region, flag), (region), ());
+-- same
+SELECT t.region, kind, SUM(amt) AS s FROM t JOIN o ON t.uid = o.uid GROUP BY CUBE (t.region, kind);
+-- same
+SELECT a.region, a.n * 1.0 / b.n AS share FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS a, (SELECT COUNT(*) AS n FROM t) AS b;
+-- same
+SELECT YEAR(d) AS y, MONTH(d) AS m, COUNT(*) AS n FROM t GROUP BY ROLLUP (y, m);
 
 -- same
 SELECT DISTINCT region FROM t;

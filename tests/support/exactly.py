@@ -40,14 +40,16 @@ def noise_off() -> Iterator[None]:
     with (
         mock.patch("dither.answer.release.add_noise", lambda values, law, entropy: saturate(values)),
         mock.patch("dither.mechanisms.running.totals.add_noise", lambda values, law, entropy: saturate(values)),
+        mock.patch("dither.mechanisms.residual.release.add_noise", lambda values, law, entropy: saturate(values)),
         mock.patch("dither.session.session.price_plan", lambda *args, **terms: at_once(price_plan(*args, **terms))),
     ):
         yield
 
 
-def exact_answer(session: Session, sql: str) -> Answer:
+def exact_answer(session: Session, sql: str, *, together: bool = False) -> Answer:
+    """together: for a price in rho, for which groupings are measured together."""
     with noise_off():
-        return session.ask(sql, epsilon=1000)
+        return session.ask(sql, rho=1000) if together else session.ask(sql, epsilon=1000)
 
 
 def plain_answer(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Row]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from dither.answer.compare import Comparison
     from dither.answer.drawing import Charts
     from dither.answer.present import Presented
 
@@ -175,6 +176,13 @@ class Answer:
             reliability=reliability,
             other=other,
         )
+
+    def compare(self, row: int, other: int, column: str | int | None = None) -> Comparison:
+        """A count or sum of one row less that of another, with its own ±, which knows what noise they share.
+        row, other: numbered from 0, as shown.  column: may be left out where there is one."""
+        from dither.answer.compare import compare
+
+        return compare(self, row, other, column)
 
     def simultaneous(self, confidence: Number = 0.95) -> Presented:
         """A view whose intervals of counts, sums and means hold all together with this confidence, picked rows too."""

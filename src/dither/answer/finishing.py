@@ -10,19 +10,19 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 import numpy as np
 
 from dither.answer.evaluate import evaluate
-from dither.answer.intervals import REPLICATES, bounds_of, total_half_widths
-from dither.answer.noisy import NoisyTable, replicate
-from dither.answer.simultaneous import Together
+from dither.answer.intervals import REPLICATES, Floats, bounds_of, total_half_widths
+from dither.answer.noisy import NoisyTable, Shared, replicate
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
 from dither.plan.nodes import Plan
 from dither.plan.price import RunningLaw
+from dither.plan.recipes import Recipe
 from dither.sql import embedded
 from dither.sql.embedded import Columns
 from dither.sql.printing import quote_name
@@ -32,7 +32,7 @@ MOST_ROWS = 2**22
 MOST_REPLICATED = 2**23
 """Rows of all replicates of the noisy tables together."""
 
-__all__ = ["Finished", "finish", "finish_with_intervals", "may_be_large", "rehearse", "rows_of", "spread"]
+__all__ = ["Ends", "Finished", "finish", "finish_with_intervals", "may_be_large", "rehearse", "rows_of", "spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,16 @@ class Finished:
 
     columns: list[Any]
     types: list[str]
+
+
+class Ends(Protocol):
+    """What stands beside each aggregate of a noisy table: as a rule, the ends of an interval."""
+
+    def bounds(self, recipe: Recipe, table: NoisyTable) -> tuple[Floats, Floats]:
+        """(low, high) per group."""
+
+    def total_half(self, recipe: Recipe, table: NoisyTable) -> Floats:
+        """The half-width of running totals, group by group."""
 
 
 def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
@@ -113,7 +123,7 @@ def _run(
     return embedded.run(sql, {t.name: columns(t) for t in tables}, {t.name: t.sql_types for t in tables if t.sql_types})
 
 
-def interval_columns(table: NoisyTable, together: Together | None = None) -> Columns:
+def interval_columns(table: NoisyTable, together: Ends | None = None) -> Columns:
     """The table's columns, and a0_low, a0_high, ... beside each aggregate."""
     columns = table.columns()
     bounds, total_half = (bounds_of, total_half_widths) if together is None else (together.bounds, together.total_half)
@@ -125,7 +135,7 @@ def interval_columns(table: NoisyTable, together: Together | None = None) -> Col
     return columns
 
 
-def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: Together | None = None) -> Columns:
+def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: Ends | None = None) -> Columns:
     """Columns low_<position>, high_<position> for each answer column that is an aggregate itself: each by itself, or
     all of them together."""
     if plan.interval_tree is None:
@@ -148,8 +158,9 @@ def spread(
     )
     replicas: dict[str, Columns] = {}
     shadows = []
+    shared: Shared = {}
     for table in tables:
-        columns = _replicas(table, generator)
+        columns = _replicas(table, generator, shared)
         replicas[f"{table.name}_replicas"] = columns
         casts = table.sql_types
         names = ", ".join(
@@ -172,8 +183,8 @@ def spread(
     return _percentiles(found, keys, wanted, finished)
 
 
-def _replicas(table: NoisyTable, generator: np.random.Generator) -> Columns:
-    values = replicate(table, REPLICATES, generator)
+def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared) -> Columns:
+    values = replicate(table, REPLICATES, generator, shared)
     columns: Columns = {"replica": np.repeat(np.arange(REPLICATES), table.size)}
     for name, key in table.keys.items():
         masked = isinstance(key, np.ma.MaskedArray)

@@ -6,6 +6,7 @@ Everything in here is public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.answer.evaluate import evaluate
+from dither.plan.cubes import cell_places
 from dither.plan.nodes import Vector
-from dither.plan.price import ChoiceLaw, Law, RunningLaw
+from dither.plan.price import ChoiceLaw, Law, MarginalLaw, RunningLaw
 from dither.plan.recipes import Recipe
 from dither.plan.running import Axis, axis_of
 from dither.sql.embedded import Columns
@@ -48,6 +50,12 @@ class NoisyTable:
         assert running is not None
         return axis_of(running, self.keys)
 
+    def cells(self, law: MarginalLaw) -> npt.NDArray[np.int64]:
+        """(n_groups, n_axes): where the groups stand in the table that several groupings were measured from."""
+        columns = list(self.keys.values())
+        places, _ = cell_places([[columns[key] for key in keys] for keys in law.keys], self.size)
+        return places
+
     def columns(self) -> Columns:
         """Keys k0, k1, ... and aggregates a0, a1, ... as the finish reads them."""
         found: Columns = dict(self.keys)
@@ -56,16 +64,47 @@ class NoisyTable:
         return found
 
 
-def replicate(table: NoisyTable, count: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], ...]:
+Shared = dict[tuple[str, tuple[int, ...]], npt.NDArray[Any]]
+"""(measurement, part) -> replicates of the noise that groupings measured together have in common."""
+
+
+def replicate(
+    table: NoisyTable, count: int, generator: np.random.Generator, shared: Shared | None = None
+) -> tuple[npt.NDArray[Any], ...]:
     """The vectors with fresh noise of the same laws added, (count, n_groups): what might as well have come out.
-    An ordinary generator serves: nothing private is hidden by this noise."""
+    An ordinary generator serves: nothing private is hidden by this noise. shared: handed from table to table, so that
+    what groupings have in common is drawn once."""
+    common: Shared = {} if shared is None else shared
     found = []
     for position, (values, law) in enumerate(zip(table.values, table.laws, strict=True)):
         if isinstance(law, RunningLaw):
             found.append(values + _draw_running(law, table.axis(position), count, generator))
+        elif isinstance(law, MarginalLaw):
+            found.append(values + _draw_marginal(law, table.cells(law), count, generator, common))
         else:
             found.append(values + _draw(law, (count, len(values)), generator))
     return tuple(found)
+
+
+def _draw_marginal(
+    law: MarginalLaw, cells: npt.NDArray[np.int64], count: int, generator: np.random.Generator, shared: Shared
+) -> npt.NDArray[Any]:
+    """Noise of a grouping: that of its parts, each spread over the axes it does not have."""
+    sizes = law.errors.sizes
+    noise = np.zeros((count, len(cells)))
+    for part, own in law.errors.laws.items():
+        if (law.shared, part) not in shared:
+            drawn = _draw(own, (count, math.prod(sizes[axis] for axis in part)), generator)
+            drawn = drawn.reshape(count, *(sizes[axis] for axis in part))
+            for dimension in range(1, drawn.ndim):
+                drawn = drawn - drawn.mean(axis=dimension, keepdims=True)
+            shared[law.shared, part] = drawn / math.prod(sizes[axis] for axis in part)
+        flat = shared[law.shared, part].reshape(count, -1)
+        place = np.zeros(len(cells), dtype=np.int64)
+        for axis in part:
+            place = place * sizes[axis] + cells[:, law.axes.index(axis)]
+        noise += flat[:, place] / math.prod(sizes[axis] for axis in law.axes if axis not in part)
+    return np.rint(noise)
 
 
 def _draw_running(law: RunningLaw, axis: Axis, count: int, generator: np.random.Generator) -> npt.NDArray[Any]:

@@ -19,7 +19,7 @@ from dither.mechanisms.release import add_noise
 from dither.mechanisms.running import RunningPlan
 from dither.noise import Entropy
 from dither.plan.keys import Domain
-from dither.plan.price import ChoiceLaw, PricedMeasure, PricedVector, RunningLaw
+from dither.plan.price import ChoiceLaw, MarginalLaw, PricedMeasure, PricedVector, RunningLaw
 from dither.plan.running import Axis, axis_of
 from dither.sql.embedded import Columns
 
@@ -60,7 +60,7 @@ def release(
 def _noisy(vector: PricedVector, values: Ints, entropy: Entropy) -> Ints:
     if isinstance(vector.law, ChoiceLaw):
         return values
-    assert not isinstance(vector.law, RunningLaw)
+    assert not isinstance(vector.law, RunningLaw | MarginalLaw)
     return add_noise(values, vector.law, entropy)
 
 

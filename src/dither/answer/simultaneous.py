@@ -3,7 +3,7 @@
 Flow: `Answer.simultaneous`. The noise of every vector behind the answer is held within a bound at once, in all of its
 groups, shown or not (so that picking rows by their numbers changes nothing); what is computed from the vectors then
 moves between the bounds. Vectors with independent noise take the level c^(1/m) each of m numbers (exact, Šidák 1967);
-noise placed for running totals is not independent, and takes 1 - (1 - c)/m (Bonferroni).
+noise placed for running totals or shared among groupings is not independent, and takes 1 - (1 - c)/m (Bonferroni).
 Proof: docs/proofs/answer/intervals.md
 """
 
@@ -22,7 +22,7 @@ from dither.answer.intervals import Floats
 from dither.answer.noisy import NoisyTable
 from dither.errors import InvalidParameter
 from dither.plan.nodes import Plan
-from dither.plan.price import ChoiceLaw, RunningLaw
+from dither.plan.price import ChoiceLaw, MarginalLaw, RunningLaw
 from dither.plan.recipes import Recipe
 
 __all__ = ["Together", "hold_together"]
@@ -96,9 +96,11 @@ def hold_together(plan: Plan, tables: Sequence[NoisyTable], confidence: Fraction
             code="I-120",
             hint="How many groups were not shown is private, so no bound holds for all. List the groups as `values`.",
         )
-    running = [place for place in places if isinstance(by_name[place[0]].laws[place[1]], RunningLaw)]
+    laws = {place: by_name[place[0]].laws[place[1]] for place in places}
+    running = [place for place, law in laws.items() if isinstance(law, RunningLaw)]
+    independent = not any(isinstance(law, RunningLaw | MarginalLaw) for law in laws.values())
     numbers = sum(by_name[name].size for name, _ in places) + sum(by_name[name].size for name, _ in running)
-    level = _each(confidence, max(1, numbers), independent=not running)
+    level = _each(confidence, max(1, numbers), independent=independent)
     steps: dict[Place, float] = {}
     totals: dict[Place, float] = {}
     for name, position in places:
@@ -113,7 +115,7 @@ def hold_together(plan: Plan, tables: Sequence[NoisyTable], confidence: Fraction
                 )
             case _:
                 steps[name, position] = float(law.half_width(level))
-    return Together(steps, totals, measured, confidence, numbers, not running)
+    return Together(steps, totals, measured, confidence, numbers, independent)
 
 
 def _each(confidence: Fraction, numbers: int, *, independent: bool) -> Fraction:

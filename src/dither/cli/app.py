@@ -15,6 +15,7 @@ import typer
 from dither import __version__
 from dither.cli import (
     ask,
+    ask_many,
     audit,
     budget,
     check,
@@ -60,6 +61,7 @@ app.command("check")(check.check)
 app.command("try")(try_.try_question)
 app.command("explain")(explain.explain)
 app.command("ask")(ask.ask)
+app.command("ask-many")(ask_many.ask_many)
 app.command("verify")(verify.verify)
 app.command("tune")(tune.tune)
 app.command("statement")(statement.statement)

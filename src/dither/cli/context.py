@@ -29,12 +29,14 @@ __all__ = [
     "location_has_ledger",
     "owner_ledger",
     "read_catalog",
+    "read_file",
     "read_offer",
     "read_question",
     "say_others",
     "signed_part",
 ]
 
+LONGEST_FILE = 4 << 20
 LONGEST_QUESTION = 1 << 20
 
 
@@ -53,6 +55,21 @@ def read_question(given: str) -> str:
         return sys.stdin.read(LONGEST_QUESTION)
     except UnicodeDecodeError:
         raise InvalidParameter("question", expected="text in UTF-8", found="other bytes") from None
+
+
+def read_file(path: Path, name: str) -> str:
+    """The text of a file, or of standard input for -."""
+    try:
+        if str(path) == "-":
+            return sys.stdin.read(LONGEST_FILE)
+        if path.is_file() and path.stat().st_size > LONGEST_FILE:
+            raise InvalidParameter(name, expected=f"a file of at most {LONGEST_FILE:,} bytes", found=str(path))
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidParameter(name, expected="text in UTF-8", found=f"other bytes in {path}") from None
+    except OSError as error:
+        reason = error.strerror or "not a usable path"
+        raise InvalidParameter(name, expected="a file that can be read", found=f"{path}: {reason}") from None
 
 
 def read_offer(

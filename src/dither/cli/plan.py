@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,6 @@ from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath
 __all__ = ["plan"]
 
 DOES_NOT_FIT = 3
-LONGEST_FILE = 4 << 20
 
 
 class Format(StrEnum):
@@ -47,12 +45,12 @@ def plan(
 
     Above a question, `-- within 50` wishes for ± 50, `-- within n=50, total=2000` for a ± of single columns, and
     `-- weight=2` for twice the usual part of what the wishes leave. Ends with status 3 when the wishes do not fit."""
-    from dither.cli.context import asking, read_catalog
+    from dither.cli.context import asking, read_catalog, read_file
 
     outer = context.obj
     declared = read_catalog(outer if isinstance(outer, Path) and catalog == DEFAULT_CATALOG else catalog)
     _check_offer(epsilon, rho)
-    text = _read(questions, "FILE")
+    text = read_file(questions, "FILE")
     wishes = None if within is None else _wishes(within)
     # No ledger is begun: a plan comes before the budget is on record for good.
     with asking(declared, as_name, begin=False) as session:
@@ -86,23 +84,7 @@ def _check_offer(epsilon: str | None, rho: str | None) -> None:
 
 
 def _wishes(path: Path) -> dict[int, str]:
+    from dither.cli.context import read_file
     from dither.session.wishes import read_wishes
 
-    return read_wishes(_read(path, "--within"))
-
-
-def _read(path: Path, name: str) -> str:
-    """The text of a file, or of standard input for -."""
-    from dither.errors import InvalidParameter
-
-    try:
-        if str(path) == "-":
-            return sys.stdin.read(LONGEST_FILE)
-        if path.is_file() and path.stat().st_size > LONGEST_FILE:
-            raise InvalidParameter(name, expected=f"a file of at most {LONGEST_FILE:,} bytes", found=str(path))
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidParameter(name, expected="text in UTF-8", found=f"other bytes in {path}") from None
-    except OSError as error:
-        reason = error.strerror or "not a usable path"
-        raise InvalidParameter(name, expected="a file that can be read", found=f"{path}: {reason}") from None
+    return read_wishes(read_file(path, "--within"))

@@ -33,6 +33,7 @@ from dither.mechanisms.quantile_ends import choose_end
 from dither.mechanisms.quantile_release import QuantileRelease, private_quantile
 from dither.mechanisms.quantiles import Histograms, choose_quantiles
 from dither.mechanisms.release import Neighbours, Release, saturate
+from dither.mechanisms.residual import MarginalPlan, MarginalRelease, plan_marginals
 from dither.mechanisms.running import RunningPlan, RunningRelease, RunningStream, plan_running_totals, running_totals
 from dither.mechanisms.sampled import (
     Population,
@@ -74,6 +75,9 @@ __all__ = [
     "choose_quantiles",
     "choose_end",
     "Histograms",
+    "plan_marginals",
+    "MarginalPlan",
+    "MarginalRelease",
     "running_totals",
     "plan_running_totals",
     "RunningPlan",

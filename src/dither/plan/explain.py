@@ -15,7 +15,7 @@ from dither.catalog.model import Catalog
 from dither.exact import decimal_text
 from dither.noise import DiscreteLaplace
 from dither.plan import nodes
-from dither.plan.price import ChoiceLaw, Law, Offer, PricedPlan, PricedVector, RunningLaw
+from dither.plan.price import ChoiceLaw, Law, MarginalLaw, Offer, PricedPlan, PricedVector, RunningLaw
 from dither.sql.expressions import Expr
 
 if TYPE_CHECKING:
@@ -119,9 +119,10 @@ def explain_plan(
                 vectors.append(_vector_plan(vector, measure.measure, groups, (m, p) in known))
             scans |= {s.table: s.tau for s in nodes.scans_of(measure.measure.input) if s.truncated}
     totals = dict.fromkeys(_totals_note(v) for priced, _ in parts for m in priced.measures for v in m.vectors)
+    together = dict.fromkeys(note for priced, known in parts for note in _cube_notes(priced, known))
     plan = parts[-1][0].plan
     kept = tuple((catalog.tables[table].name, tau) for table, tau in sorted(scans.items()))
-    notes = [*plan.notes, *(note for note in totals if note)]
+    notes = [*plan.notes, *(note for note in totals if note), *together]
     if cost.gaussian:
         notes.append("Gaussian noise closes the epsilon meter of this budget: later questions are priced in rho alone.")
     return Explanation(
@@ -232,6 +233,18 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
             law,
             step,
         )
+    if isinstance(law, MarginalLaw):
+        return VectorPlan(
+            describe_vector(vector.vector, measure),
+            groups,
+            vector.distance * step,
+            "residuals with Gaussian",
+            law.variance() ** 0.5 * step,
+            law.half_width(0.95) * step,
+            known,
+            law,
+            step,
+        )
     mechanism = "Laplace" if isinstance(law, DiscreteLaplace) else "Gaussian"
     scale = float(law.scale) if isinstance(law, DiscreteLaplace) else float(law.sigma2) ** 0.5
     return VectorPlan(
@@ -253,6 +266,31 @@ def _totals_note(vector: PricedVector) -> str:
         return ""
     widest = vector.law.total_half_widths(0.95).max(initial=0.0) * float(vector.vector.step)
     return f"Running totals of {describe_vector(vector.vector)}: each within ± {widest:.4g}. {vector.law.plan.reason}"
+
+
+def _cube_notes(priced: PricedPlan, known: Set[tuple[int, int]]) -> list[str]:
+    """What is measured together, or why groupings of the same rows are measured one by one."""
+    notes = []
+    for cube in priced.plan.cubes if priced.offer.rho is None else ():
+        notes.append(
+            f"{_groupings(cube, priced)} are measured one by one, each with its own share: noise shared out among them "
+            "is Gaussian, and a price in epsilon buys none. For rho=... they are measured together."
+        )
+    for each in priced.cubes:
+        if not set(each.places) <= known:
+            notes.append(
+                f"{_groupings(each.cube, priced)} are measured together, as residuals: each is at least as accurate as "
+                "with its own share, and finer ones add up to coarser ones exactly."
+            )
+    if priced.offer.rho is not None:
+        notes += [f"Groupings of the same rows are measured one by one: {reason}." for reason in priced.plan.apart]
+    return notes
+
+
+def _groupings(cube: nodes.Cube, priced: PricedPlan) -> str:
+    m, p = cube.groupings[0].place
+    what = describe_vector(priced.measures[m].measure.vectors[p])
+    return f"{len(cube.groupings)} groupings of {what}"
 
 
 def _left(cost: Price, remaining: Remaining | None) -> int | None:

@@ -17,7 +17,7 @@ from dither.catalog.model import Catalog
 from dither.plan import nodes
 from dither.sql.expressions import Expr
 
-__all__ = ["measure_digest", "plan_fingerprint", "vector_identity"]
+__all__ = ["expression_digest", "measure_digest", "plan_fingerprint", "rows_digest", "vector_identity"]
 
 _ID_FIELDS = frozenset({"id", "unit", "outputs", "tie_break"})
 
@@ -65,6 +65,20 @@ def _measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
         catalog.promise_digest(),
         catalog.nulls,
     )
+
+
+def rows_digest(measure: nodes.Measure, catalog: Catalog) -> str:
+    """Digest of the rows that a measure aggregates, whatever they are grouped by."""
+    names: dict[str, str] = {}
+    rows = _encode(measure.input, "", names)
+    return _digest("rows", rows, _renamed(measure.unit, names), measure.tau, measure.row_unit, catalog.promise_digest())
+
+
+def expression_digest(value: Expr | nodes.Vector, measure: nodes.Measure) -> str:
+    """Digest of a key or a vector over a measure's rows: equal for equal ones over rows of the same digest."""
+    names: dict[str, str] = {}
+    _encode(measure.input, "", names)
+    return _digest(_encode(value, "", names))
 
 
 def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:

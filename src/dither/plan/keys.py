@@ -62,15 +62,17 @@ class KeyLists:
             return Domain({}, 1, "no keys")
         derivation = _Derivation(self, relation)
         parts = []
-        for key in keys:
-            part = derivation.part(key)
+        for number, key in enumerate(keys):
+            # Named by their order here: the list of one grouping of several is that of a question about it alone.
+            part = derivation.part(replace(key, id=f"k{number}"))
             if part is None:
                 self._need_delta(key, span)
                 return None
             parts.append(part)
         domain = derivation.run(parts, drop_nulls=self.catalog.nulls == "drop")
         if isinstance(domain, Domain):
-            return domain
+            columns = {key.id: domain.columns[f"k{number}"] for number, key in enumerate(keys)}
+            return Domain(columns, domain.size, domain.source)
         self._need_delta_for_size(domain, span)
         return None
 

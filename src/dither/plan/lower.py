@@ -17,7 +17,8 @@ from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
 from dither.plan import finish, grouped, nodes, phases, rows, running, separable
 from dither.plan.choices import Choices
-from dither.plan.fingerprint import measure_digest
+from dither.plan.cubes import find_cubes
+from dither.plan.fingerprint import expression_digest, measure_digest
 from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
 from dither.plan.recipes import along
@@ -81,12 +82,19 @@ class Lowering:
         except QueryRefused as refusal:
             raise refusal.located(text) from None
 
+    def question_of_many(self, text: str) -> nodes.Plan:
+        """The same for one of several questions that are asked together: their measures differ in name, and nothing
+        else of one question goes over to the next."""
+        self.tables, self.notes, self.queries = set(), [], 0
+        return self.question(text)
+
     def planned(self, whole: FinishTree, text: str) -> nodes.Plan:
         """The plan of a finish, with the measures it reads taken out of those still open."""
         names = whole.measures
         own = [measure for measure in self.measures if measure.name in names]
         self.measures = [measure for measure in self.measures if measure.name not in names]
-        kept, aliases = self._measured_once(own)
+        kept, aliases = self.measured_once(own)
+        cubes, apart = find_cubes(kept, self.catalog)
         needed = {name for measure in own for name in phases.named_in(measure)} if self.phases else set()
         return nodes.Plan(
             text,
@@ -101,16 +109,19 @@ class Lowering:
             tuple(aliases),
             tuple(phase for phase in self.phases if phase.name in needed),
             finish.only_picks(whole.tree),
+            cubes,
+            apart,
         )
 
-    def _measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:
+    def measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:
         """Measures that are the same are read and paid for once."""
         if len(measures) < 2:
             return measures, []
         kept: dict[object, nodes.Measure] = {}
         aliases = []
         for measure in measures:
-            same = (measure_digest(measure, self.catalog), measure.vectors_digest(), tuple(k.id for k in measure.keys))
+            vectors = tuple(expression_digest(vector, measure) for vector in measure.vectors)
+            same = (measure_digest(measure, self.catalog), vectors, tuple(k.id for k in measure.keys))
             first = kept.setdefault(same, measure)
             if first is not measure:
                 aliases.append((measure.name, first.name))

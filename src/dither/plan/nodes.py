@@ -19,9 +19,11 @@ from dither.sql.types import Type
 
 __all__ = [
     "AggregateCall",
+    "Cube",
     "Distinct",
     "Filter",
     "Given",
+    "Grouping",
     "Join",
     "Key",
     "Measure",
@@ -293,13 +295,30 @@ class Measure:
     row_unit: bool = False
     """Is every row its own unit?"""
 
-    def vectors_digest(self) -> str:
-        """The vectors in words, for telling measures of one plan apart."""
-        return repr(self.vectors)
-
     @property
     def has_private_keys(self) -> bool:
         return bool(self.keys) and self.domain is None
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """One vector as a marginal of a cube's table."""
+
+    place: tuple[int, int]
+    """(measure, vector) in the plan."""
+    axes: tuple[int, ...]
+    """Of the cube, in ascending order."""
+    keys: tuple[tuple[int, ...], ...]
+    """For each axis the positions of its keys in the measure."""
+
+
+@dataclass(frozen=True)
+class Cube:
+    """One aggregate over several groupings of the same rows: marginals of one table, which has `sizes` values on its
+    axes and lists all combinations. Under zCDP they are measured together."""
+
+    sizes: tuple[int, ...]
+    groupings: tuple[Grouping, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,6 +344,12 @@ class Plan:
     """Questions inside this one, answered before it, in order."""
     plain: bool = False
     """The finish only picks and orders columns: it cannot fail, so it need not be rehearsed."""
+    cubes: tuple[Cube, ...] = ()
+    """Vectors that can be measured together."""
+    apart: tuple[str, ...] = ()
+    """Why groupings of the same rows cannot, in words."""
+    weights: tuple[Fraction, ...] = ()
+    """For each measure how many times the usual share of an offer its vectors get; () where all get one."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ largest contribution for sums) each vector then has the same expected error.
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -27,9 +29,11 @@ from dither.accounting import (
 )
 from dither.catalog.model import Catalog, Neighbours
 from dither.errors import InvalidParameter, QueryRefused
-from dither.exact import Number, exact, positive
+from dither.exact import QUANTUM, Number, exact, positive, round_down
 from dither.mechanisms.keys import gaussian_threshold, laplace_threshold
 from dither.mechanisms.quantiles import levels_of
+from dither.mechanisms.residual import CellErrors, MarginalPlan
+from dither.mechanisms.residual.design import plan_at
 from dither.mechanisms.running import RunningPlan, most_countable, plan_running_totals
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
@@ -38,7 +42,9 @@ from dither.plan.running import axis_of
 __all__ = [
     "ChoiceLaw",
     "Law",
+    "MarginalLaw",
     "Offer",
+    "PricedCube",
     "PricedMeasure",
     "PricedPlan",
     "PricedVector",
@@ -99,7 +105,31 @@ class RunningLaw:
         return 0.0 if self.plan.rounding == 0 else 1.0
 
 
-Law = DiscreteLaplace | DiscreteGaussian | ChoiceLaw | RunningLaw
+@dataclass(frozen=True)
+class MarginalLaw:
+    """Noise of one of several groupings that were measured together, in whole steps. Its groups' errors are correlated,
+    and those of other groupings of the same measurement with them."""
+
+    errors: CellErrors
+    """Of the axes of this grouping, and the parts it is made of."""
+    axes: tuple[int, ...]
+    keys: tuple[tuple[int, ...], ...]
+    """For each axis the positions of its keys in the measure."""
+    shared: str
+    """Names the measurement: laws of the same name share the noise of their parts."""
+
+    def variance(self) -> float:
+        """Of each group, its rounding counted."""
+        return self.errors.variance_of_whole(self.axes)
+
+    def half_width(self, confidence: Number = 0.95) -> int:
+        return self.errors.half_width(self.axes, confidence)
+
+
+Place = tuple[int, int]
+"""(measure, vector) in a plan."""
+
+Law = DiscreteLaplace | DiscreteGaussian | ChoiceLaw | RunningLaw | MarginalLaw
 
 
 @dataclass(frozen=True)
@@ -154,10 +184,24 @@ class PricedMeasure:
     threshold: int = 0
     selection: SelectionEvent | None = None
 
+
+@dataclass(frozen=True)
+class PricedCube:
+    """Vectors that are measured together. The events of their parts are what ran; a vector's own event is what it alone
+    tells, and those of two overlap."""
+
+    cube: nodes.Cube
+    plan: MarginalPlan
+
     @property
-    def events(self) -> tuple[Event, ...]:
-        events: tuple[Event, ...] = tuple(vector.event for vector in self.vectors)
-        return events if self.selection is None else (*events, self.selection)
+    def places(self) -> tuple[Place, ...]:
+        return tuple(grouping.place for grouping in self.cube.groupings)
+
+    @property
+    def read(self) -> dict[tuple[int, ...], Place]:
+        """The groupings that must be read, by their axes: the others are sums over them."""
+        first = {g.axes: g.place for g in reversed(self.cube.groupings)}
+        return {axes: first[axes] for axes in self.plan.maximal}
 
 
 @dataclass(frozen=True)
@@ -167,11 +211,23 @@ class PricedPlan:
     measures: tuple[PricedMeasure, ...]
     phases: tuple[PricedPlan, ...] = ()
     """The questions inside it, priced out of the same offer, in the order of `plan.phases`."""
+    cubes: tuple[PricedCube, ...] = ()
 
     @property
     def events(self) -> tuple[Event, ...]:
-        own = tuple(event for measure in self.measures for event in measure.events)
+        own = self.events_at((m, p) for m, measure in enumerate(self.measures) for p in range(len(measure.vectors)))
         return (*(event for phase in self.phases for event in phase.events), *own)
+
+    def events_at(self, places: Iterable[Place]) -> tuple[Event, ...]:
+        """What runs to measure the vectors at these places; all of a cube, or none of it, are among them."""
+        wanted = list(dict.fromkeys(places))
+        together = {place for cube in self.cubes for place in cube.places}
+        events: list[Event] = [self.measures[m].vectors[p].event for m, p in wanted if (m, p) not in together]
+        for cube in self.cubes:
+            if cube.places[0] in wanted:
+                events += cube.plan.event.events
+        selections = (self.measures[m].selection for m in sorted({m for m, _ in wanted}))
+        return (*events, *(selection for selection in selections if selection is not None))
 
     @property
     def price(self) -> Price:
@@ -183,9 +239,13 @@ class PricedPlan:
 
 def price_plan(plan: nodes.Plan, offer: Offer, catalog: Catalog, *, delta_per_question: Fraction) -> PricedPlan:
     """Noise and price of every vector. `delta_per_question`: failure mass its key selections may use together."""
-    measured = [_with_selection(measure, catalog) for part in _parts(plan) for measure in part.measures]
-    count = sum(len(measure.vectors) for measure, _ in measured)
-    private = sum(1 for measure, _ in measured if measure.has_private_keys)
+    measured = [
+        (*_with_selection(measure, catalog), weight)
+        for part in _parts(plan)
+        for measure, weight in zip(part.measures, _weights(part), strict=True)
+    ]
+    count = sum(len(measure.vectors) * weight for measure, _, weight in measured)
+    private = sum(1 for measure, _, _ in measured if measure.has_private_keys)
     if count == 0:
         raise QueryRefused("This question measures nothing.", code="A-105", hint="Add COUNT(*) or another aggregate.")
     terms = _Terms(
@@ -196,12 +256,21 @@ def price_plan(plan: nodes.Plan, offer: Offer, catalog: Catalog, *, delta_per_qu
 
 @dataclass(frozen=True)
 class _Terms:
-    """The offer, each vector's share of it, and each key selection's share of delta."""
+    """The offer, the share of it of a vector of weight 1, and each key selection's share of delta."""
 
     offer: Offer
     share: Fraction
     delta: Fraction
     neighbours: Neighbours
+
+    def of_weight(self, weight: Fraction) -> _Terms:
+        """The terms of vectors of this weight. Rounded down to what a ledger counts, so that odd weights add up to no
+        more than was offered."""
+        return self if weight == 1 else replace(self, share=max(round_down(self.share * weight), QUANTUM))
+
+
+def _weights(plan: nodes.Plan) -> tuple[Fraction, ...]:
+    return plan.weights or (Fraction(1),) * len(plan.measures)
 
 
 def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
@@ -210,9 +279,49 @@ def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
 
 
 def _priced(plan: nodes.Plan, terms: _Terms, catalog: Catalog) -> PricedPlan:
-    measures = tuple(_price_measure(*_with_selection(measure, catalog), terms) for measure in plan.measures)
+    measures = tuple(
+        _price_measure(*_with_selection(measure, catalog), terms.of_weight(weight))
+        for measure, weight in zip(plan.measures, _weights(plan), strict=True)
+    )
     phases = tuple(_priced(phase.plan, terms, catalog) for phase in plan.phases)
-    return PricedPlan(plan, terms.offer, measures, phases)
+    if terms.offer.rho is None:
+        # Noise that is shared out among groupings is Gaussian: pure epsilon pays for each by itself.
+        return PricedPlan(plan, terms.offer, measures, phases)
+    shares = [terms.of_weight(weight).share for weight in _weights(plan)]
+    cubes = tuple(_together(cube, measures, shares, terms.neighbours) for cube in plan.cubes)
+    return PricedPlan(plan, terms.offer, _with_cubes(measures, cubes), phases, cubes)
+
+
+def _together(
+    cube: nodes.Cube, measures: Sequence[PricedMeasure], shares: Sequence[Fraction], neighbours: Neighbours
+) -> PricedCube:
+    """All groupings of a cube for the shares they would have one by one: none is less accurate for it.
+    Proof: docs/proofs/plan/cubes.md"""
+    m, p = cube.groupings[0].place
+    vector, tau = measures[m].measure.vectors[p], measures[m].measure.tau
+    whole, total = (distance_of(vector, tau, grouped=g, neighbours=neighbours) for g in (True, False))
+    by_axes: dict[tuple[int, ...], Fraction] = {}
+    for grouping in cube.groupings:
+        by_axes[grouping.axes] = by_axes.get(grouping.axes, Fraction(0)) + shares[grouping.place[0]]
+    # Errors count relative to what one unit moves, and by the share each grouping brings.
+    weights = [(share / (whole if axes else total)) ** 2 for axes, share in by_axes.items()]
+    rho = sum(by_axes.values(), Fraction(0))
+    return PricedCube(cube, plan_at(cube.sizes, tuple(by_axes), weights, rho, whole, total))
+
+
+def _with_cubes(measures: tuple[PricedMeasure, ...], cubes: Sequence[PricedCube]) -> tuple[PricedMeasure, ...]:
+    """The measures with the laws and events of what is measured together."""
+    vectors = [list(measure.vectors) for measure in measures]
+    for cube in cubes:
+        name = hashlib.sha256(repr((cube.cube, cube.plan.parts)).encode()).hexdigest()[:16]
+        for grouping in cube.cube.groupings:
+            m, p = grouping.place
+            parts = cube.plan.below(grouping.axes)
+            sizes = {axis: cube.cube.sizes[axis] for axis in grouping.axes}
+            errors = CellErrors(sizes, {part.axes: part.law for part in parts})
+            law = MarginalLaw(errors, grouping.axes, grouping.keys, name)
+            vectors[m][p] = replace(vectors[m][p], law=law, event=ComposedEvent(tuple(part.event for part in parts)))
+    return tuple(replace(measure, vectors=tuple(own)) for measure, own in zip(measures, vectors, strict=True))
 
 
 def distance_of(vector: nodes.Vector, tau: int, *, grouped: bool, neighbours: Neighbours) -> int:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dither.plan.nodes import Running
 
-__all__ = ["Axis", "axis_of", "renamed_columns", "running_windows", "total_of"]
+__all__ = ["Axis", "axis_of", "codes_of", "renamed_columns", "running_windows", "total_of"]
 
 Ints = npt.NDArray[np.int64]
 Json = Mapping[str, Any]
@@ -41,17 +41,17 @@ def axis_of(running: Running, keys: Mapping[str, Any]) -> Axis:
     lines = 1
     for name, column in keys.items():
         if name != running.key:
-            codes, size = _codes(column, nulls_first=False)
+            codes, size = codes_of(column, nulls_first=False)
             line, lines = line * size + codes, lines * size
     # Combinations that no group has are no lines.
     seen, line = np.unique(line, return_inverse=True)
-    place, n = _codes(keys[running.key], nulls_first=running.nulls_first != running.descending)
+    place, n = codes_of(keys[running.key], nulls_first=running.nulls_first != running.descending)
     if running.descending:
         place = n - 1 - place
     return Axis(line.astype(np.int64), place, len(seen), n)
 
 
-def _codes(column: Any, *, nulls_first: bool) -> tuple[Ints, int]:
+def codes_of(column: Any, *, nulls_first: bool) -> tuple[Ints, int]:
     """Ranks from 0 of a column's values, NULL as one value at an end; and how many there are."""
     hidden = np.ma.getmaskarray(np.ma.asarray(column))
     data = np.ma.getdata(column)

@@ -14,6 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dither.noise import DiscreteGaussian, DiscreteLaplace
+from dither.plan.price import MarginalLaw
 
 if TYPE_CHECKING:
     from dither.plan.explain import VectorPlan
@@ -138,6 +139,10 @@ def sketches(vectors: Sequence[VectorPlan]) -> Sketches:
             without.append(f"{vector.what}: released before; its noise is drawn already.")
         elif isinstance(vector.law, DiscreteLaplace | DiscreteGaussian):
             pictures.append(sketch(vector.what, f"{vector.mechanism} {vector.scale:.4g}", vector.law, vector.step))
+        elif isinstance(vector.law, MarginalLaw):
+            # A rounded sum of discrete Gaussians: drawn as one of the same variance.
+            like = DiscreteGaussian(vector.law.variance())
+            pictures.append(sketch(vector.what, f"{vector.mechanism} {vector.scale:.4g}", like, vector.step))
         elif math.isfinite(vector.half_width):
             without.append(f"{vector.what}: {vector.mechanism}; its noise differs from place to place.")
         else:

@@ -14,7 +14,7 @@ import numpy as np
 from dither.answer.behind import columns_behind
 from dither.answer.intervals import CONFIDENCE, Part, half_width_of_mix
 from dither.noise import DiscreteLaplace
-from dither.plan.price import ChoiceLaw, Law, PricedMeasure, PricedPlan, RunningLaw
+from dither.plan.price import ChoiceLaw, Law, MarginalLaw, PricedMeasure, PricedPlan, RunningLaw
 from dither.plan.recipes import Recipe
 
 __all__ = ["ColumnExpectation", "expected_columns"]
@@ -91,6 +91,8 @@ def _noise(law: Law, step: float) -> tuple[str, str]:
             return "exponential mechanism", ""
         case RunningLaw(plan):
             return plan.design.name, f"{plan.noise_scale * step:.4g}"
+        case MarginalLaw():
+            return "residuals with Gaussian", f"{law.variance() ** 0.5 * step:.4g}"
         case DiscreteLaplace():
             return "Laplace", f"{float(law.scale) * step:.4g}"
         case _:

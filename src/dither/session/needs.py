@@ -8,12 +8,12 @@ Proof: docs/proofs/plan/reuse.md
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dither.accounting import Event, Price, price
 from dither.ledger.model import ReleasedVector
-from dither.plan.price import Offer, PricedPlan, PricedVector
+from dither.plan.price import Offer, Place, PricedCube, PricedPlan, PricedVector
 from dither.session.vectors import as_accurate, law_from_facts
 
 __all__ = ["Need", "cost_of", "events_of", "find_needs"]
@@ -40,12 +40,21 @@ def find_needs(
     released: Callable[[str], Sequence[ReleasedVector]],
 ) -> list[Need]:
     """Every vector of the plan, in order, with what is known of it."""
-    needs = []
+    own = {
+        (m, p): Need(m, p, identity(m, p), v)
+        for m, each in enumerate(priced.measures)
+        for p, v in enumerate(each.vectors)
+    }
+    options = {place: _usable(need, released(need.identity), analyst, priced.offer) for place, need in own.items()}
+    found = {place: usable[0] if usable else own[place] for place, usable in options.items()}
     for m, measure in enumerate(priced.measures):
-        own = [Need(m, p, identity(m, p), vector) for p, vector in enumerate(measure.vectors)]
-        options = [_usable(need, released(need.identity), analyst, priced.offer) for need in own]
-        needs += _together(own, options) if measure.measure.has_private_keys else _one_by_one(own, options)
-    return needs
+        if measure.measure.has_private_keys:
+            # Private groups were chosen together: all vectors come from one entry, or all are measured anew.
+            places = [place for place in own if place[0] == m]
+            found |= _of_one_entry(places, options) or {place: own[place] for place in places}
+    for cube in priced.cubes:
+        found |= _of_cube(cube, priced.offer, own, options, found)
+    return list(found.values())
 
 
 def cost_of(priced: PricedPlan, wanted: Iterable[Need]) -> Price:
@@ -57,13 +66,7 @@ def cost_of(priced: PricedPlan, wanted: Iterable[Need]) -> Price:
 
 
 def events_of(priced: PricedPlan, wanted: Iterable[Need]) -> tuple[Event, ...]:
-    listed = list(wanted)
-    events: list[Event] = [need.priced.event for need in listed]
-    for m in sorted({need.measure for need in listed}):
-        selection = priced.measures[m].selection
-        if selection is not None:
-            events.append(selection)
-    return tuple(events)
+    return priced.events_at((need.measure, need.position) for need in wanted)
 
 
 def _usable(need: Need, found: Sequence[ReleasedVector], analyst: str, offer: Offer) -> list[Need]:
@@ -87,15 +90,40 @@ def _fits(stored: Price, offer: Offer) -> bool:
     return offer.rho is not None and stored.rho <= offer.rho
 
 
-def _one_by_one(own: list[Need], options: list[list[Need]]) -> list[Need]:
-    return [found[0] if found else need for need, found in zip(own, options, strict=True)]
+def _of_cube(
+    cube: PricedCube,
+    offer: Offer,
+    own: Mapping[Place, Need],
+    options: Mapping[Place, list[Need]],
+    found: Mapping[Place, Need],
+) -> dict[Place, Need]:
+    """Groupings measured together agree: so from one entry if there is one, else from several where nothing is missing,
+    else all anew."""
+    together = _of_one_entry(cube.places, options)
+    if together is not None:
+        together = _finest_paid(together, cube)
+        due = [need.known.price.rho for need in together.values() if need.known is not None and not need.paid]
+        # Finest groupings that others paid for have parts in common, and each costs all of its own.
+        if offer.rho is not None and sum(due) <= offer.rho:
+            return together
+    known = all(found[place].known is not None and found[place].paid for place in cube.places)
+    return {} if known else {place: own[place] for place in cube.places}
 
 
-def _together(own: list[Need], options: list[list[Need]]) -> list[Need]:
-    """Private groups were chosen together: all vectors come from one entry, or all are measured anew."""
-    by_entry = [{o.known.entry_id: o for o in found if o.known is not None} for found in options]
+def _finest_paid(together: dict[Place, Need], cube: PricedCube) -> dict[Place, Need]:
+    """Coarser groupings are sums over finer ones of the same measurement: to have those is to have them."""
+    measurements = {need.known.law.get("shared") for need in together.values() if need.known is not None}
+    if len(measurements) > 1 or None in measurements:
+        return together
+    finest = set(cube.read.values())
+    return {place: need if place in finest else replace(need, paid=True) for place, need in together.items()}
+
+
+def _of_one_entry(places: Sequence[Place], options: Mapping[Place, list[Need]]) -> dict[Place, Need] | None:
+    """All of the vectors from one ledger entry that holds them; None where there is none."""
+    by_entry = [{o.known.entry_id: o for o in options[place] if o.known is not None} for place in places]
     shared = set(by_entry[0]).intersection(*by_entry[1:]) if by_entry else set()
     if not shared:
-        return own
+        return None
     chosen = min(shared, key=lambda entry: (sum(not found[entry].paid for found in by_entry), entry))
-    return [found[chosen] for found in by_entry]
+    return {place: entries[chosen] for place, entries in zip(places, by_entry, strict=True)}

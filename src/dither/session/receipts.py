@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from dither import __version__
 from dither.accounting import Price
 from dither.answer.receipt import Receipt, VectorLine
-from dither.exact import decimal_text
+from dither.exact import decimal_text, exact
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
 from dither.plan.explain import describe_vector
-from dither.plan.price import ChoiceLaw, RunningLaw
+from dither.plan.price import ChoiceLaw, MarginalLaw, RunningLaw
 from dither.session.needs import Need
+from dither.session.stages import Stage
 from dither.session.vectors import law_from_facts
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def make(
     plan: nodes.Plan,
     fingerprint: str,
     epoch: str,
-    needs: Sequence[tuple[Need, nodes.Measure]],
+    stages: Sequence[Stage],
     cost: Price,
     signed: Signed | None,
 ) -> Receipt:
@@ -42,7 +43,7 @@ def make(
         dataset=session.catalog.name,
         analyst=session.analyst,
         release=epoch,
-        vectors=tuple(_line(need, measure) for need, measure in needs),
+        vectors=tuple(_line(need, s.priced.measures[need.measure].measure) for s in stages for need in s.needs),
         epsilon=None if cost.epsilon is None else decimal_text(cost.epsilon),
         rho=decimal_text(cost.rho),
         delta=decimal_text(cost.delta, 36),
@@ -68,6 +69,9 @@ def _line(need: Need, measure: nodes.Measure | None) -> VectorLine:
             mechanism, scale = f"{law.plan.design.name}, discrete Gaussian, variance of its steps", noise.sigma2
         else:
             mechanism, scale = f"{law.plan.design.name}, discrete Laplace, scale b", noise.scale * step
+    elif isinstance(law, MarginalLaw):
+        mechanism = "residuals of groupings measured together, discrete Gaussian, variance of a group"
+        scale = exact(law.variance()) * step * step
     elif isinstance(law, DiscreteLaplace):
         mechanism, scale = "discrete Laplace, scale b", law.scale * step
     else:

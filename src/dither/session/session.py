@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dither.accounting import Price
 from dither.answer.answer import Answer
 from dither.answer.finishing import finish, may_be_large, rehearse, rows_of
+from dither.answer.joint import release_all, to_read
 from dither.answer.noisy import NoisyTable
-from dither.answer.release import release
 from dither.catalog.model import Catalog
 from dither.engines.base import Engine, MeasuredTable
 from dither.errors import DitherError, LedgerConflict, PolicyRefused
@@ -43,7 +42,7 @@ from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
 from dither.session.offers import Offered, Within, check_intervals, keeping, offered, planned
 from dither.session.opaque import OpaqueStatistics
-from dither.session.stages import Stage, bound, parts_of, prepare
+from dither.session.stages import Stage, bound, parts_of, prepare, total_of
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
 
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from dither.ledger.apart import ApartLedger
     from dither.ledger.ledger import Ledger
     from dither.ledger.registry import OtherLedger
+    from dither.session.many import Answers
     from dither.session.series import Series
     from dither.session.tune import Tuned
     from dither.session.workload import BudgetPlan
@@ -127,26 +127,42 @@ class Session(OpaqueStatistics):
         plan, priced, chosen = decide(self, question, stated)
         self.rehearse(priced)
         fingerprint = plan_fingerprint(plan, self.catalog)
-        stages = self._reserved(priced, epoch, fingerprint, request)
-        tables: list[NoisyTable] = []
-        signed = None
-        for number, stage in enumerate(stages):
-            try:
-                part = bound(stage, stages[:number], bind_measure) if number else stage.priced
-                fresh: Fresh = {}
-                if stage.reservation is not None:
-                    fresh, signed = self._measure(stage.reservation, part, stage.wanted)
-                tables = self._noisy_tables(part, stage.needs, fresh)
-                finished = finish(part.plan, tables)
-            except BaseException:
-                self._give_up(stages[number + 1 :])
-                raise
-            stage.result = rows_of(finished) if stage.name else []
-        cost = _total(stages) + chosen.price
-        needs = [(n, s.priced.measures[n.measure].measure) for s in stages for n in s.needs]
-        receipt = receipts.make(self, priced.plan, fingerprint, epoch, needs, cost, signed)
+        stages = self.reserved(priced, epoch, fingerprint, request)
+        tables, signed = self.measured(stages)
+        finished = finish(plan, tables)
+        cost = total_of(stages) + chosen.price
+        receipt = receipts.make(self, plan, fingerprint, epoch, stages, cost, signed)
         notes = (*chosen.notes, *plan.notes)
         return Answer(plan, finished, tuple(tables), cost, receipt, notes, self.invented, self.catalog.unit_name)
+
+    def ask_many(
+        self,
+        questions: str | Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        weights: Sequence[Number] | None = None,
+        request: str | None = None,
+    ) -> Answers:
+        """Answer several questions in one release: one charge of at most the offer, one receipt, an answer for each.
+        For a rho, groupings of the same rows are measured together, which is more accurate than one by one, and agree.
+        questions: a list, or one text with `;` between them.  weights: of the questions; all alike by default."""
+        from dither.session.many import ask_many
+
+        return ask_many(self, questions, epsilon=epsilon, rho=rho, weights=weights, request=request)
+
+    def explain_many(
+        self,
+        questions: str | Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        weights: Sequence[Number] | None = None,
+    ) -> Explanation:
+        """What `ask_many` would do and cost, and which questions share. Free; reads no protected row."""
+        from dither.session.many import explain_many
+
+        return explain_many(self, questions, epsilon=epsilon, rho=rho, weights=weights)
 
     def explain(
         self,
@@ -165,25 +181,24 @@ class Session(OpaqueStatistics):
             return explain_choices(plan, foreseen.sentences(self.catalog), foreseen.price, self.catalog, left)
         priced = self.priced(plan, stated)
         self.rehearse(priced)
-        stages: list[Stage] = []
-        for name, part in parts_of(priced):
-            stages.append(self._prepare(name, part, stages, self.ledger.current_release))
-        explained = explain_plan(
-            [(stage.priced, _known_places(stage)) for stage in stages],
-            _total(stages),
-            self.catalog,
-            self.ledger.remaining(self.own_level),
-        )
+        explained = self.explained(priced)
         return explained if stated.wish is None else replace(explained, solved=priced.offer)
 
     def plan(self, question: str, choices: Choices | None = None, *, quantile_intervals: bool = False) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only.
         choices: notes what would have to be chosen first; without it, that is refused.
         quantile_intervals: with the vectors that are the ends of quantiles' intervals."""
+        plan = planned(question, self.lowering(choices, quantile_intervals=quantile_intervals).question)
+        if quantile_intervals:
+            check_intervals(plan)
+        return plan
+
+    def lowering(self, choices: Choices | None = None, *, quantile_intervals: bool = False) -> Lowering:
+        """What makes plans of questions asked now; of several, plans whose measures have different names."""
         self.facts.refresh()
         now = self._clock().astimezone(dt.UTC).replace(tzinfo=None, microsecond=0)
         choices = choices or Choices(self.taus, bounds=self.bounds)
-        lowering = Lowering(
+        return Lowering(
             self.catalog,
             self.facts.schemas,
             self.facts.for_lowering(),
@@ -192,10 +207,6 @@ class Session(OpaqueStatistics):
             now,
             quantile_intervals,
         )
-        plan = planned(question, lowering.question)
-        if quantile_intervals:
-            check_intervals(plan)
-        return plan
 
     # What else an owner or analyst does ----------------------------------------------------------------------------
 
@@ -301,11 +312,11 @@ class Session(OpaqueStatistics):
             aliases = {alias: listed[name] for alias, name in part.plan.aliases if name in listed}
             large = may_be_large(part.plan, listed | aliases)
             if large or not part.plan.plain:
-                rehearse(part.plan, self._stand_ins(part, None if large else 50))
+                rehearse(part.plan, self.stand_ins(part, None if large else 50))
             measures = [measure.measure for measure in part.measures]
             self.engine.prepare([blank(measure) for measure in measures] if priced.phases else measures)
 
-    def _reserved(self, priced: PricedPlan, epoch: str, fingerprint: str, request: str | None) -> list[Stage]:
+    def reserved(self, priced: PricedPlan, epoch: str, fingerprint: str, request: str | None) -> list[Stage]:
         """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
         stages: list[Stage] = []
         try:
@@ -321,6 +332,31 @@ class Session(OpaqueStatistics):
             self._give_up(stages)
             raise
         return stages
+
+    def explained(self, priced: PricedPlan) -> Explanation:
+        """A priced plan with what is known of it, in words. Reads nothing protected."""
+        stages: list[Stage] = []
+        for name, part in parts_of(priced):
+            stages.append(self._prepare(name, part, stages, self.ledger.current_release))
+        parts = [(stage.priced, _known_places(stage)) for stage in stages]
+        return explain_plan(parts, total_of(stages), self.catalog, self.ledger.remaining(self.own_level))
+
+    def measured(self, stages: list[Stage]) -> tuple[list[NoisyTable], SignedReceipt | None]:
+        """The noisy tables of the last stage, each stage read with the results of those before it written in."""
+        tables: list[NoisyTable] = []
+        signed = None
+        for number, stage in enumerate(stages):
+            try:
+                part = bound(stage, stages[:number], bind_measure) if number else stage.priced
+                fresh: Fresh = {}
+                if stage.reservation is not None:
+                    fresh, signed = self._measure(stage.reservation, part, stage.wanted)
+                tables = self._noisy_tables(part, stage.needs, fresh)
+                stage.result = rows_of(finish(part.plan, tables)) if stage.name else []
+            except BaseException:
+                self._give_up(stages[number + 1 :])
+                raise
+        return tables, signed
 
     def _give_up(self, stages: Sequence[Stage]) -> None:
         """Take back the reservations of stages that have not been read."""
@@ -366,7 +402,8 @@ class Session(OpaqueStatistics):
         stands: whatever fails is booked as a failure."""
         self.ledger.begin_reading(reservation)
         try:
-            measured = self.engine.measure([_only(priced.measures[m], places) for m, places in _places(wanted)])
+            reading = to_read(priced, _places(wanted))
+            measured = self.engine.measure([_only(priced.measures[m], places) for m, places in reading])
             fresh = self._add_noise(priced, wanted, measured)
             return fresh, self.ledger.answer(reservation, [fresh[n.measure, n.position] for n in wanted])
         except BaseException:
@@ -375,16 +412,14 @@ class Session(OpaqueStatistics):
 
     def _add_noise(self, priced: PricedPlan, wanted: Sequence[Need], measured: Secret[list[MeasuredTable]]) -> Fresh:
         """Every wanted vector over all its groups, with noise of its law; private groups cut at their threshold."""
-        entropy = self.fresh_entropy()
-        identities = {(need.measure, need.position): need.identity for need in wanted}
-        fresh = {}
         tables = open_secret(measured)
-        for (m, places), table in zip(_places(wanted), tables, strict=True):
-            keys, noisy = release(priced.measures[m], places, table, self.catalog.neighbours, entropy)
-            for p, values in zip(places, noisy, strict=True):
-                vector = priced.measures[m].vectors[p]
-                payload = vectors.pack(keys, values)
-                fresh[m, p] = NewVector(identities[m, p], vectors.law_facts(vector.law), vector.price, payload)
+        noisy = release_all(priced, _places(wanted), tables, self.catalog.neighbours, self.fresh_entropy())
+        fresh = {}
+        for need in wanted:
+            keys, values = noisy[need.measure, need.position]
+            payload = vectors.pack(keys, values)
+            facts = vectors.law_facts(need.priced.law)
+            fresh[need.measure, need.position] = NewVector(need.identity, facts, need.priced.price, payload)
         return fresh
 
     def _noisy_tables(self, priced: PricedPlan, needs: Sequence[Need], fresh: Fresh) -> list[NoisyTable]:
@@ -398,7 +433,7 @@ class Session(OpaqueStatistics):
             tables.append(_table(measure, priced.plan, keys, tuple(values for _, values in opened), laws))
         return _with_aliases(tables, priced.plan)
 
-    def _stand_ins(self, priced: PricedPlan, first: int | None) -> list[NoisyTable]:
+    def stand_ins(self, priced: PricedPlan, first: int | None = 50) -> list[NoisyTable]:
         """Noisy tables of zeros over the first, or all, public groups, to rehearse the finish before anything is
         charged."""
         tables = []
@@ -428,10 +463,8 @@ class Session(OpaqueStatistics):
         return self.analyst if self.catalog.analysts else None
 
 
-def _places(wanted: Sequence[Need]) -> list[tuple[int, list[int]]]:
-    """Measures that are read, each with the positions of its wanted vectors."""
-    order = sorted({need.measure for need in wanted})
-    return [(m, [need.position for need in wanted if need.measure == m]) for m in order]
+def _places(wanted: Sequence[Need]) -> list[tuple[int, int]]:
+    return [(need.measure, need.position) for need in wanted]
 
 
 def _only(priced: PricedMeasure, places: list[int]) -> nodes.Measure:
@@ -452,13 +485,6 @@ def _fresh(reservation: Reservation) -> Reservation:
 
 def _known_places(stage: Stage) -> frozenset[tuple[int, int]]:
     return frozenset((need.measure, need.position) for need in stage.needs if need.known is not None)
-
-
-def _total(stages: Sequence[Stage]) -> Price:
-    total = Price()
-    for stage in stages:
-        total = total + stage.cost
-    return total
 
 
 def _with_aliases(tables: list[NoisyTable], plan: nodes.Plan) -> list[NoisyTable]:

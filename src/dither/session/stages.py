@@ -20,7 +20,7 @@ from dither.plan.phases import named_in
 from dither.plan.price import PricedPlan
 from dither.session.needs import Need, cost_of, find_needs
 
-__all__ = ["Stage", "bound", "parts_of", "prepare"]
+__all__ = ["Stage", "bound", "parts_of", "prepare", "total_of"]
 
 
 @dataclass
@@ -88,3 +88,11 @@ def parts_of(priced: PricedPlan) -> list[tuple[str, PricedPlan]]:
     for phase, inner in zip(priced.plan.phases, priced.phases, strict=True):
         parts += [(name or phase.name, part) for name, part in parts_of(inner)]
     return [*parts, ("", priced)]
+
+
+def total_of(stages: Sequence[Stage]) -> Price:
+    """What must be measured for all of them."""
+    total = Price()
+    for stage in stages:
+        total = total + stage.cost
+    return total

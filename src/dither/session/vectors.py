@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +16,13 @@ import numpy.typing as npt
 
 from dither.accounting import GaussianEvent, LaplaceEvent
 from dither.errors import LedgerCorrupt
+from dither.mechanisms.residual import CellErrors
+from dither.mechanisms.residual.design import parts_of
 from dither.mechanisms.running import RunningPlan
 from dither.mechanisms.running.square_root import square_root_for
 from dither.mechanisms.running.tree import choose_tree
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.plan.price import ChoiceLaw, Law, RunningLaw
+from dither.plan.price import ChoiceLaw, Law, MarginalLaw, RunningLaw
 from dither.sql.embedded import Columns
 
 __all__ = ["as_accurate", "law_facts", "law_from_facts", "pack", "unpack"]
@@ -51,6 +53,15 @@ def law_facts(law: Law) -> dict[str, str]:
     if isinstance(law, ChoiceLaw):
         listed = " ".join(map(str, law.quantiles))
         return {"kind": "choice", "epsilon": str(law.epsilon), "quantiles": listed, "levels": str(law.levels)}
+    if isinstance(law, MarginalLaw):
+        return {
+            "kind": "marginal",
+            "axes": _numbers(law.axes),
+            "sizes": _numbers(law.errors.sizes[axis] for axis in law.axes),
+            "keys": ";".join(map(_numbers, law.keys)),
+            "variances": " ".join(str(law.errors.laws[part].sigma2) for part in parts_of_law(law)),
+            "shared": law.shared,
+        }
     if isinstance(law, RunningLaw):
         plan = law.plan
         facts = law_facts(plan.law)
@@ -71,6 +82,8 @@ def law_from_facts(facts: Mapping[str, Any]) -> Law:
     if facts["kind"] == "choice":
         listed = tuple(Fraction(part) for part in str(facts.get("quantiles", "")).split())
         return ChoiceLaw(Fraction(str(facts["epsilon"])), listed, int(facts.get("levels", 1)))
+    if facts["kind"] == "marginal":
+        return _marginal_law(facts)
     if facts["kind"].startswith("running"):
         return _running_law(facts)
     return DiscreteGaussian(Fraction(str(facts["variance"])))
@@ -84,6 +97,29 @@ def _running_law(facts: Mapping[str, Any]) -> RunningLaw:
     assert isinstance(noise, DiscreteGaussian)
     design = square_root_for(n, largest)
     return RunningLaw(RunningPlan(n, design, noise, GaussianEvent(noise.sigma2, distance), largest))
+
+
+def _marginal_law(facts: Mapping[str, Any]) -> MarginalLaw:
+    axes, sizes = _read_numbers(facts["axes"]), _read_numbers(facts["sizes"])
+    keys = tuple(_read_numbers(own) for own in facts["keys"].split(";")) if axes else ()
+    by_axis = dict(zip(axes, sizes, strict=True))
+    parts = parts_of([axes], by_axis)
+    laws = (DiscreteGaussian(Fraction(text)) for text in facts["variances"].split(" "))
+    errors = CellErrors(by_axis, dict(zip(parts, laws, strict=True)))
+    return MarginalLaw(errors, axes, keys, str(facts["shared"]))
+
+
+def parts_of_law(law: MarginalLaw) -> tuple[tuple[int, ...], ...]:
+    """The parts of a grouping that was measured with others, in the order in which their variances are kept."""
+    return parts_of([law.axes], law.errors.sizes)
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _read_numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",")) if text else ()
 
 
 def as_accurate(facts: Mapping[str, Any], law: Law) -> bool:

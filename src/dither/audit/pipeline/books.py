@@ -126,17 +126,21 @@ def _charged_as_released(question: Question, entropy: Entropy | None) -> str:
         for entry in entries:
             for event in entry.events:
                 events = events + price(event)
-        vectors = Price()
-        for entry in entries:
-            released = [v for i in entry.vectors for v in world.ledger.released(i, entry.release)]
-            for kept in released:
-                vectors = vectors + kept.price
-        selects = sum(measure.domain is None for measure in answer.plan.measures)
         booked = Price(
             None if answer.charged.epsilon is None else after.epsilon - before.epsilon,
             after.rho - before.rho,
             after.delta - before.delta,
         )
+        vectors = Price()
+        for entry in entries:
+            released = [v for i in entry.vectors for v in world.ledger.released(i, entry.release)]
+            for kept in released:
+                # Groupings measured together share their parts: the price of each alone counts those again, so all of
+                # them are judged by the events.
+                vectors = vectors + (Price() if kept.law["kind"] == "marginal" else kept.price)
+                if not _covers(booked, kept.price):
+                    return "booked less than the price of one vector"
+        selects = sum(measure.domain is None for measure in answer.plan.measures)
         for name, wanted in (("the events", events), ("the vectors", vectors), ("the receipt", answer.charged)):
             if not _covers(booked, wanted):
                 return f"booked less than the price of {name}"

@@ -108,6 +108,9 @@ QUESTIONS = (
     Question("SELECT region, MEDIAN(x), MAX(k) FROM t GROUP BY region"),
     Question("SELECT note, COUNT(*), SUM(k) FROM t GROUP BY note"),
     Question("SELECT region, flag, COUNT(*) FROM t GROUP BY GROUPING SETS ((region, flag), (region), ())"),
+    Question(
+        "SELECT region, flag, COUNT(*), SUM(k) FROM t GROUP BY CUBE (region, flag)", epsilon=None, rho=Fraction(1, 3)
+    ),
     Question("SELECT COUNT(*) FROM t WHERE x > (SELECT AVG(x) FROM t)"),
     Question(
         "SELECT COUNT(*) FROM t JOIN (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS q "

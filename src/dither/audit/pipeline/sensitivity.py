@@ -4,6 +4,7 @@ Flow: each question is asked once, whole, through `Session.ask`; what it read (p
 read again on both databases of every Pair, without noise, and compared with the noise the ledger holds and its price.
 Reading the same measures on both sides is what the proof of phases asks for: given the released results so far.
 
+For groupings measured together, the integers of their residuals are compared, part by part.
 For Laplace noise of scale b a movement of L1 size m costs m / b; for Gaussian noise of variance s2, m2 / (2 s2) with
 m2 the squared L2 size; a quantile's histogram may move by the rows one unit keeps. Rationals: no tolerance is needed.
 What a line proves: docs/proofs/audit/pipeline.md
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dither.accounting import Price
 from dither.audit.pipeline.databases import Pair, pairs
@@ -29,9 +31,11 @@ from dither.audit.pipeline.result import Line
 from dither.audit.pipeline.world import Cells, World
 from dither.catalog.model import Catalog
 from dither.errors import DitherError, QueryRefused
+from dither.mechanisms.residual.integers import residual_of
 from dither.noise import Entropy
 from dither.plan import nodes
-from dither.plan.price import RunningLaw
+from dither.plan.cubes import cell_places
+from dither.plan.price import MarginalLaw, RunningLaw
 from dither.plan.running import Axis, axis_of
 from dither.session.vectors import law_from_facts
 
@@ -59,17 +63,31 @@ class _Vector:
     tau: int
     axis: Axis | None = None
     """Where its groups stand, when its noise is placed for running totals."""
+    cells: npt.NDArray[np.int64] | None = None
+    """Where they stand in the table of a grouping that is measured with others."""
 
     def cost(self, before: Cells, after: Cells, replaced: bool) -> tuple[Fraction, Fraction]:
         """(what the movement costs, what was paid); the two meters in one, as the law has either."""
         moved = [abs(before.get(key, 0) - after.get(key, 0)) for key in before.keys() | after.keys()]
         if self.law["kind"] == "choice":
             return Fraction(sum(moved), self.tau * (2 if replaced else 1)), Fraction(1)
+        if self.cells is not None:
+            return self._cost_of_parts(before, after, self.cells), self.price.rho
         if self.axis is not None:
             moved = self._moved_along(before, after, self.axis)
         if self.law["kind"].endswith("laplace"):
             return sum(moved) / Fraction(str(self.law["scale"])), self.price.epsilon or Fraction(0)
         return Fraction(sum(m * m for m in moved)) / (2 * Fraction(str(self.law["variance"]))), self.price.rho
+
+    def _cost_of_parts(self, before: Cells, after: Cells, cells: npt.NDArray[np.int64]) -> Fraction:
+        """What the movement of every part of a grouping costs, its integers as they are measured."""
+        law = law_from_facts(self.law)
+        assert isinstance(law, MarginalLaw)
+        table = np.zeros([law.errors.sizes[axis] for axis in law.axes], dtype=np.int64)
+        for key in before.keys() | after.keys():
+            table[tuple(cells[key[-1]])] = after.get(key, 0) - before.get(key, 0)
+        moved = {part: residual_of(table, law.axes, part) for part in law.errors.laws}
+        return sum((int((m**2).sum()) / (2 * law.errors.laws[part].sigma2) for part, m in moved.items()), Fraction(0))
 
     def _moved_along(self, before: Cells, after: Cells, axis: Axis) -> list[int]:
         """How far the coordinates move that noise is added to: the design of the totals applied to the difference."""
@@ -211,6 +229,8 @@ def _ask(world: World, question: Question) -> _Asked:
     answer = world.session.ask(question.sql, **question.offer)
     readings = list(world.watched.asked)
     vectors = []
+    if question.rho is not None and answer.plan.cubes:
+        readings[-1] = _with_sums(readings[-1], answer.plan)
     for reading, entry in enumerate(world.ledger.entries()[entries:]):
         places = [(m, p) for m, measure in enumerate(readings[reading]) for p in range(len(measure.vectors))]
         for identity, (m, p) in zip(entry.vectors, places, strict=True):
@@ -218,8 +238,25 @@ def _ask(world: World, question: Question) -> _Asked:
             measure = readings[reading][m]
             running = measure.vectors[p].running
             axis = None if running is None else axis_of(running, measure.domain.columns)
-            vectors.append(_Vector(reading, m, p, measure.vectors[p].kind, kept.law, kept.price, measure.tau, axis))
+            cells = _cells_of(kept.law, measure)
+            kind = measure.vectors[p].kind
+            vectors.append(_Vector(reading, m, p, kind, kept.law, kept.price, measure.tau, axis, cells))
     return _Asked(question, readings, vectors, answer.charged)
+
+
+def _with_sums(read: Sequence[nodes.Measure], plan: nodes.Plan) -> list[nodes.Measure]:
+    """What a question measured: as it was read, and the groupings that were summed from what was read."""
+    together = {grouping.place[0] for cube in plan.cubes for grouping in cube.groupings}
+    by_name = {measure.name: measure for measure in read}
+    return [m if place in together else by_name[m.name] for place, m in enumerate(plan.measures)]
+
+
+def _cells_of(law: Mapping[str, Any], measure: nodes.Measure) -> npt.NDArray[np.int64] | None:
+    found = law_from_facts(law)
+    if not isinstance(found, MarginalLaw):
+        return None
+    columns = [[measure.domain.columns[measure.keys[key].id] for key in keys] for keys in found.keys]
+    return cell_places(columns, measure.domain.size)[0]
 
 
 def _is_heavy(pair: Pair) -> bool:

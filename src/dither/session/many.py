@@ -1,0 +1,254 @@
+"""Several questions in one release: planned as one, charged once, each answered by its own finish.
+
+Flow: `Session.ask_many` and `explain_many`. The questions are lowered together, so that measures of different questions
+are told apart and equal ones measured once; from there on it is the life of one question (`session.ask`), until each
+question's finish makes its own table. For a price in rho, groupings of the same rows share (`plan.cubes`); what shares
+with nothing has its plain part of the offer, and `explain_many` says why.
+Decision: docs/decisions/0025-many-questions-are-one-plan.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, overload
+
+from dither.accounting import Price
+from dither.answer.answer import Answer
+from dither.answer.finishing import finish, rehearse
+from dither.answer.receipt import Receipt
+from dither.errors import InvalidParameter, QueryRefused
+from dither.exact import Number, positive
+from dither.plan import nodes
+from dither.plan.cubes import find_cubes
+from dither.plan.explain import Explanation
+from dither.plan.fingerprint import plan_fingerprint
+from dither.plan.price import PricedPlan
+from dither.session import receipts
+from dither.session.offers import Offered, planned
+from dither.session.stages import total_of
+from dither.session.wishes import Wanted, read_questions
+from dither.sql.offers import offers_in
+
+if TYPE_CHECKING:
+    from dither.session.session import Session
+
+__all__ = ["MOST_QUESTIONS", "Answers", "ask_many", "explain_many"]
+
+MOST_QUESTIONS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Answers(Sequence[Answer]):
+    """The answers of one release, in the order of the questions. `charged` and `receipt` are of all together."""
+
+    answers: tuple[Answer, ...]
+    charged: Price
+    receipt: Receipt
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @overload
+    def __getitem__(self, place: int) -> Answer: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Answer, ...]: ...
+    def __getitem__(self, place: int | slice) -> Answer | tuple[Answer, ...]:
+        return self.answers[place]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.answers)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.answers))
+
+    def _repr_html_(self) -> str:
+        return "\n".join(answer._repr_html_() for answer in self.answers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Together:
+    """Questions as one plan. `plans`: each question's own, in order."""
+
+    whole: nodes.Plan
+    plans: tuple[nodes.Plan, ...]
+
+
+def ask_many(
+    session: Session,
+    questions: str | Sequence[str],
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    weights: Sequence[Number] | None = None,
+    request: str | None = None,
+) -> Answers:
+    """See `Session.ask_many`."""
+    epoch = session.ledger.current_release
+    together, priced = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
+    fingerprint = plan_fingerprint(together.whole, session.catalog)
+    stages = session.reserved(priced, epoch, fingerprint, request)
+    tables, signed = session.measured(stages)
+    cost = total_of(stages)
+    receipt = receipts.make(session, together.whole, fingerprint, epoch, stages, cost, signed)
+    answers = []
+    for plan in together.plans:
+        own = tuple(table for table in tables if table.name in dict(plan.aggregates))
+        notes = (*plan.notes, *_asked_together(len(together.plans)))
+        unit = session.catalog.unit_name
+        answers.append(Answer(plan, finish(plan, own), own, cost, receipt, notes, session.invented, unit))
+    return Answers(tuple(answers), cost, receipt)
+
+
+def explain_many(
+    session: Session,
+    questions: str | Sequence[str],
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    weights: Sequence[Number] | None = None,
+) -> Explanation:
+    """See `Session.explain_many`."""
+    together, priced = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
+    explained = session.explained(priced)
+    return replace(explained, notes=(*explained.notes, *_by_themselves(together, priced)))
+
+
+def _priced(
+    session: Session,
+    questions: str | Sequence[str],
+    weights: Sequence[Number] | None,
+    *,
+    epsilon: Number | None,
+    rho: Number | None,
+) -> tuple[_Together, PricedPlan]:
+    """The questions as one plan, priced, each finish rehearsed."""
+    wanted = _read(questions)
+    together = _planned(session, wanted, _weights(wanted, weights))
+    stated = Offered(
+        epsilon=None if epsilon is None else positive(epsilon, "epsilon"),
+        rho=None if rho is None else positive(rho, "rho"),
+    )
+    priced = session.priced(together.whole, stated)
+    session.rehearse(priced)
+    stand_ins = session.stand_ins(priced)
+    for number, plan in enumerate(together.plans, 1):
+        with _numbered(number):
+            rehearse(plan, [table for table in stand_ins if table.name in dict(plan.aggregates)])
+    return together, priced
+
+
+def _read(questions: str | Sequence[str]) -> list[Wanted]:
+    wanted = read_questions(questions)
+    if len(wanted) > MOST_QUESTIONS:
+        raise InvalidParameter("questions", expected=f"at most {MOST_QUESTIONS}", found=len(wanted))
+    for each in wanted:
+        if each.wish.states_accuracy:
+            raise InvalidParameter(
+                f"question {each.number}",
+                expected="a weight, or nothing: all questions are asked for one offer",
+                found="a wished ±",
+                hint="`dither budget plan` finds what each of several questions must cost to keep its ±.",
+            )
+        with _numbered(each.number):
+            for part in offers_in(each.text)[1]:
+                raise QueryRefused(
+                    f"The text offers {part.name} {part.value}; of several questions, one offer is for all.",
+                    code="M-121",
+                    span=part.span,
+                    hint="Take it out, and state the offer beside the questions.",
+                ).located(each.text)
+    return wanted
+
+
+def _weights(wanted: Sequence[Wanted], weights: Sequence[Number] | None) -> list[Fraction]:
+    stated = [each.wish.weight for each in wanted]
+    if weights is None:
+        return [Fraction(1) if weight is None else weight for weight in stated]
+    if any(weight is not None for weight in stated):
+        raise InvalidParameter("weights", expected="here or in the comments", found="both")
+    if len(weights) != len(wanted):
+        raise InvalidParameter("weights", expected=f"{len(wanted)}, one for each question", found=len(weights))
+    return [positive(weight, "weights") for weight in weights]
+
+
+def _planned(session: Session, wanted: Sequence[Wanted], weights: Sequence[Fraction]) -> _Together:
+    """One lowering for all, so that names differ from question to question."""
+    lowering = session.lowering()
+    plans = []
+    for each in wanted:
+        with _numbered(each.number):
+            plans.append(planned(each.text, lowering.question_of_many))
+    measures = [measure for plan in plans for measure in plan.measures]
+    weight_of = {m.name: weight for plan, weight in zip(plans, weights, strict=True) for m in plan.measures}
+    kept, aliases = lowering.measured_once(measures)
+    first = dict(aliases)
+    own = [(name, first.get(of, of)) for plan in plans for name, of in plan.aliases]
+    weighed = {measure.name: weight_of[measure.name] for measure in kept}
+    for name, of in aliases:
+        # Measured once for all questions that want it: with the share of the one that wants it most.
+        weighed[of] = max(weighed[of], weight_of[name])
+    cubes, apart = find_cubes(kept, session.catalog)
+    whole = nodes.Plan(
+        ";\n".join(each.text for each in wanted),
+        tuple(kept),
+        ";\n".join(plan.finish_sql for plan in plans),
+        None,
+        (),
+        (),
+        tuple(aggregates for plan in plans for aggregates in plan.aggregates),
+        tuple(sorted({table for plan in plans for table in plan.tables})),
+        tuple(dict.fromkeys(note for plan in plans for note in plan.notes)),
+        (*own, *aliases),
+        tuple(phase for plan in plans for phase in plan.phases),
+        plain=True,
+        cubes=cubes,
+        apart=apart,
+        weights=tuple(weighed.values()),
+    )
+    return _Together(whole, tuple(plans))
+
+
+def _asked_together(count: int) -> tuple[str, ...]:
+    return (f"Asked with {count - 1} other question(s), for one price.",) if count > 1 else ()
+
+
+def _by_themselves(together: _Together, priced: PricedPlan) -> list[str]:
+    """Which questions share with no other, and why. For a price in epsilon none does, which is said elsewhere."""
+    if priced.offer.rho is None or len(together.plans) < 2:
+        return []
+    measured = {measure.name: m for m, measure in enumerate(together.whole.measures)}
+    first = dict(together.whole.aliases)
+    sharing = {m for cube in together.whole.cubes for (m, _) in (g.place for g in cube.groupings)}
+    notes = []
+    for number, plan in enumerate(together.plans, 1):
+        places = {measured[first.get(measure.name, measure.name)] for measure in plan.measures}
+        if not places & sharing:
+            notes.append(f"Question {number} is measured by itself: {_why(plan)}.")
+    return notes
+
+
+def _why(plan: nodes.Plan) -> str:
+    if any(measure.has_private_keys for measure in plan.measures):
+        return "its groups are private, chosen by their own noisy counts"
+    vectors = [vector for measure in plan.measures for vector in measure.vectors]
+    if not any(vector.kind in ("rows", "sum") and not vector.distinct for vector in vectors):
+        return "its numbers do not add up over groups (different values, quantiles)"
+    if any(vector.running is not None for vector in vectors):
+        return "its noise is placed for running totals"
+    return "no other question asks for the same number of the same rows by other groups"
+
+
+class _numbered:
+    """Refusals inside say which question they are about."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __enter__(self) -> None:
+        """Nothing to begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, QueryRefused):
+            error.message = f"Question {self._number}: {error.message}"
