@@ -287,6 +287,35 @@ def test_what_is_asked_during_a_merge_is_refused_or_taken_over(ledger: Ledger, t
     other.close()
 
 
+def test_ledgers_merged_into_each_other_at_once_are_one_ledger_after(shared: str, tmp_path: Path) -> None:
+    """The fault it is for: each closed the other before either was booked, and both stayed closed for good."""
+    ours = open_ledger(shared, budget=BudgetTerms(epsilon=HUGE))
+    for number in range(15):
+        other = open_ledger(str(tmp_path / f"other-{number}.ledger"), dataset="other", budget=BudgetTerms(epsilon=HUGE))
+        ask(other, "1/4"), ask(ours, "1/8")
+        whole = other.spent().epsilon + ours.spent().epsilon
+        begun = threading.Barrier(2)
+
+        def merge(into: Ledger, what: Ledger, begun: threading.Barrier = begun) -> str:
+            begun.wait(timeout=30)
+            try:
+                into.merge(what, reason="one")
+            except LedgerConflict as refused:
+                return refused.code
+            return "merged"
+
+        with ThreadPoolExecutor(2) as pool:
+            said = [future.result() for future in (pool.submit(merge, ours, other), pool.submit(merge, other, ours))]
+        assert sorted(said) == ["L-260", "merged"]
+        stays, ends = (ours, other) if said[0] == "merged" else (other, ours)
+        assert stays.closed_into is None and ends.closed_into == stays.dataset
+        assert stays.spent().epsilon == whole
+        assert stays.verify().holds and ends.verify().holds
+        ends.close()
+        ours = stays
+    ours.close()
+
+
 def test_a_list_imported_by_many_processes_at_once_is_booked_once(shared: str) -> None:
     open_ledger(shared).close()
     children = []
