@@ -32,6 +32,7 @@ from sqlalchemy import (
 from dither.errors import LedgerError
 
 __all__ = [
+    "APPLICATION_ID",
     "OPENS",
     "SCHEMA_VERSION",
     "SETTLES",
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 1
-_APPLICATION_ID = 0x44495448
+APPLICATION_ID = 0x44495448
 """SQLite's application_id of a ledger: "DITH"."""
 
 _metadata = MetaData()
@@ -156,7 +157,7 @@ def schema_exists(connection: Connection) -> bool:
 def create_schema(connection: Connection) -> None:
     """Create tables and append-only triggers, inside the caller's transaction."""
     if connection.dialect.name == "sqlite":
-        connection.execute(text(f"PRAGMA application_id = {_APPLICATION_ID}"))
+        connection.execute(text(f"PRAGMA application_id = {APPLICATION_ID}"))
     _metadata.create_all(connection, checkfirst=False)
     for statement in _trigger_statements(connection.dialect.name):
         connection.execute(text(statement))

@@ -19,15 +19,16 @@ from sqlalchemy.pool import StaticPool
 
 from dither.errors import InvalidParameter, LedgerConflict, LedgerError
 from dither.ledger.storage.failures import held_by_another, translated
-from dither.ledger.storage.lockfile import release_lock_file, shared_lock_file
+from dither.ledger.storage.lockfile import in_use, release_lock_file, shared_lock_file
+from dither.ledger.storage.place import check_local, check_ours
 from dither.ledger.storage.presence import FilePresence, MemoryPresence, PostgresPresence, Presence
 from dither.ledger.storage.turns import ThreadTurns
 
 __all__ = ["FileStore", "MemoryStore", "PostgresStore", "Store", "open_store"]
 
 _WRITER_LOCK = 0x4449 << 48
-"""PostgreSQL's advisory locks of writers: this plus the number of the ledger's table, so that two ledgers of one database
-do not wait for each other, and one process can write to both. Sessions' own locks are below it."""
+"""PostgreSQL's advisory locks of writers: this plus the number of the ledger's table, so that two ledgers of one
+database do not wait for each other, and one process can write to both. Sessions' own locks are below it."""
 
 _TAKE_WRITER_LOCK = text(
     "SELECT pg_catalog.pg_advisory_xact_lock(:key + coalesce(pg_catalog.to_regclass('dither_log')::oid::bigint, 0))"
@@ -166,6 +167,9 @@ class FileStore(Store):
         release_lock_file(self._locks)
 
     def _connect(self) -> None:
+        if not in_use(self.path + ".lock"):
+            check_local(self.path)
+            check_ours(self.path, wait_s=self.wait_s)
         self._create()
         self._locks = shared_lock_file(self.path + ".lock")
         self.presence = FilePresence(self._locks)
@@ -253,7 +257,7 @@ class PostgresStore(Store):
         with connection.cursor() as cursor:
             # A server may be set to acknowledge commits before they are on disk; a reservation may not.
             cursor.execute("SET synchronous_commit = on")
-            # Roles may be set to only read, or to be cut off while they wait for their turn: lock_timeout says how long.
+            # Roles may be set to read only, or to be cut off while they wait for their turn: lock_timeout rules that.
             cursor.execute("SET default_transaction_read_only = off")
             cursor.execute("SET statement_timeout = 0")
             cursor.execute(f"SET lock_timeout = {round(self.wait_s * 1000)}")
@@ -320,7 +324,7 @@ def _prepare_sqlite(engine: Engine, wait_s: float) -> None:
 
 
 def _narrow(path: str) -> None:
-    """Take group's and others' access away, from a restored backup for instance; a foreign file is left alone."""
+    """Take group's and others' access away, from a restored backup for instance; another user's file is left alone."""
     try:
         if os.stat(path).st_mode & 0o077:
             os.chmod(path, 0o600)
