@@ -42,6 +42,7 @@ from dither.session.decide import decide, foresee
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
 from dither.session.offers import Offered, Within, keeping, offered, planned
+from dither.session.refusals import noted
 from dither.session.stages import Stage, bound, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
@@ -114,11 +115,12 @@ class Session:
         The text may state the offer itself, as in `/* epsilon=0.5 */`.
         Raises QueryRefused, PolicyRefused, BudgetError, EngineError, LedgerError; a refusal costs nothing."""
         epoch = self.ledger.current_release
-        stated = offered(question, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
-        plan, priced, chosen = decide(self, question, stated)
-        self.rehearse(priced)
-        fingerprint = plan_fingerprint(plan, self.catalog)
-        stages = self._reserved(priced, epoch, fingerprint, request)
+        with noted(self, question):
+            stated = offered(question, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
+            plan, priced, chosen = decide(self, question, stated)
+            self.rehearse(priced)
+            fingerprint = plan_fingerprint(plan, self.catalog)
+            stages = self._reserved(priced, epoch, fingerprint, request)
         tables: list[NoisyTable] = []
         signed = None
         for number, stage in enumerate(stages):

@@ -23,31 +23,12 @@ __all__ = ["check_local", "check_ours"]
 _LOOK_S = 0.01
 _MOUNTS = "/proc/self/mountinfo"
 
-_SHARED = frozenset(
-    [
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "ncpfs",
-        "afs",
-        "ceph",
-        "lustre",
-        "gpfs",
-        "beegfs",
-        "orangefs",
-        "pvfs2",
-        "gfs2",
-        "ocfs2",
-        "fuse.sshfs",
-        "fuse.glusterfs",
-        "fuse.ceph",
-        "fuse.s3fs",
-        "fuse.gcsfuse",
-        "fuse.rclone",
-    ]
-)
+# fmt: off
+_SHARED = frozenset((
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "orangefs", "pvfs2",
+    "gfs2", "ocfs2", "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.s3fs", "fuse.gcsfuse", "fuse.rclone",
+))
+# fmt: on
 """File systems that several machines can mount. SQLite keeps the index of its log of writes in memory that the
 processes of one machine share; two machines would each write as if they were alone."""
 
