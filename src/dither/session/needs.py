@@ -2,7 +2,8 @@
 
 Flow: `Session.ask` and `explain` look vectors up here; what is not known is reserved, measured and paid for.
 A released vector serves when it is at least as accurate as the one planned, and this analyst has paid for it, or its
-stored price fits the offer (their allowance is then charged, once; the data set is not).
+stored price fits the offer (their allowance is then charged, once; the data set is not). All that is charged for one
+question, measured anew or paid for like that, stays within the offer.
 Proof: docs/proofs/plan/reuse.md
 """
 
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dither.accounting import Event, Price, price
 from dither.ledger.model import ReleasedVector
 from dither.plan.price import Offer, PricedPlan, PricedVector
 from dither.session.vectors import as_accurate, law_from_facts
 
-__all__ = ["Need", "cost_of", "events_of", "find_needs"]
+__all__ = ["Need", "cost_of", "events_of", "find_needs", "unpaid"]
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,41 @@ def find_needs(
     analyst: str,
     identity: Callable[[int, int], str],
     released: Callable[[str], Sequence[ReleasedVector]],
+    limit: Fraction | None = None,
 ) -> list[Need]:
-    """Every vector of the plan, in order, with what is known of it."""
-    needs = []
-    for m, measure in enumerate(priced.measures):
-        own = [Need(m, p, identity(m, p), vector) for p, vector in enumerate(measure.vectors)]
+    """Every vector of the plan, in order, with what is known of it.
+    limit: what the asker may be charged in all, on the meter of the offer; None: what measuring everything costs.
+    A vector that others paid for and that would carry the sum beyond it is measured anew."""
+    measures = enumerate(priced.measures)
+    anew = [[Need(m, p, identity(m, p), v) for p, v in enumerate(found.vectors)] for m, found in measures]
+    if limit is None:
+        limit = _on_meter(cost_of(priced, [need for own in anew for need in own]), priced.offer)
+    needs = list(anew)
+    for m, own in enumerate(anew):
         options = [_usable(need, released(need.identity), analyst, priced.offer) for need in own]
-        needs += _together(own, options) if measure.measure.has_private_keys else _one_by_one(own, options)
-    return needs
+        take = _together if priced.measures[m].measure.has_private_keys else _one_by_one
+        for only_paid in (False, True):
+            needs[m] = take(own, [[o for o in found if o.paid or not only_paid] for found in options])
+            if _charged(priced, needs) <= limit:
+                break
+    return [need for own in needs for need in own]
+
+
+def unpaid(needs: Iterable[Need]) -> Price:
+    """The stored prices of what others paid for, each once."""
+    known = [need.known for need in needs if need.known is not None and not need.paid]
+    return sum({(one.entry_id, one.position): one.price for one in known}.values(), Price())
+
+
+def _charged(priced: PricedPlan, needs: Sequence[Sequence[Need]]) -> Fraction:
+    listed = [need for own in needs for need in own]
+    fresh = cost_of(priced, [need for need in listed if need.known is None])
+    return _on_meter(fresh + unpaid(listed), priced.offer)
+
+
+def _on_meter(price: Price, offer: Offer) -> Fraction:
+    """In epsilon for an offer in epsilon, which buys nothing that has none; else in rho."""
+    return price.epsilon if offer.epsilon is not None and price.epsilon is not None else price.rho
 
 
 def cost_of(priced: PricedPlan, wanted: Iterable[Need]) -> Price:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dither.accounting import Price
 from dither.answer.answer import Answer
 from dither.answer.finishing import finish, rehearse, rows_of
 from dither.answer.noisy import NoisyTable
@@ -41,9 +40,9 @@ from dither.session.budget import BudgetView
 from dither.session.decide import decide, foresee
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
-from dither.session.offers import Offered, Within, keeping, offered, planned
+from dither.session.offers import Offered, Within, check_charge, keeping, offered, planned
 from dither.session.refusals import noted
-from dither.session.stages import Stage, bound, parts_of, prepare
+from dither.session.stages import Stage, bound, charged, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
 
@@ -120,7 +119,7 @@ class Session:
             plan, priced, chosen = decide(self, question, stated)
             self.rehearse(priced)
             fingerprint = plan_fingerprint(plan, self.catalog)
-            stages = self._reserved(priced, epoch, fingerprint, request)
+            stages = self._reserved(priced, epoch, fingerprint, request, stated)
         tables: list[NoisyTable] = []
         signed = None
         for number, stage in enumerate(stages):
@@ -135,7 +134,7 @@ class Session:
                 self._give_up(stages[number + 1 :])
                 raise
             stage.result = rows_of(finished) if stage.name else []
-        cost = _total(stages) + chosen.price
+        cost = charged(stages, allowance=False) + chosen.price
         needs = [(n, s.priced.measures[n.measure].measure) for s in stages for n in s.needs]
         receipt = receipts.make(self, priced.plan, fingerprint, epoch, needs, cost, signed)
         notes = (*chosen.notes, *plan.notes)
@@ -162,7 +161,7 @@ class Session:
             stages.append(self._prepare(name, part, stages, self.ledger.current_release))
         explained = explain_plan(
             [(stage.priced, _known_places(stage)) for stage in stages],
-            _total(stages),
+            charged(stages, allowance=False),
             self.catalog,
             self.ledger.remaining(self.own_level),
         )
@@ -282,13 +281,16 @@ class Session:
             measures = [measure.measure for measure in part.measures]
             self.engine.prepare([blank(measure) for measure in measures] if priced.phases else measures)
 
-    def _reserved(self, priced: PricedPlan, epoch: str, fingerprint: str, request: str | None) -> list[Stage]:
+    def _reserved(
+        self, priced: PricedPlan, epoch: str, fingerprint: str, request: str | None, stated: Offered
+    ) -> list[Stage]:
         """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
         stages: list[Stage] = []
         try:
             for name, part in parts_of(priced):
                 stage = self._prepare(name, part, stages, epoch)
                 stages.append(stage)
+                check_charge(self, priced.offer, stated, charged(stages, allowance=self.own_level is not None))
                 if stage.wanted:
                     key = f"{request}/{name}" if request is not None and name else request
                     stage.reservation = _fresh(self._reserve(stage, epoch, fingerprint, key))
@@ -428,13 +430,6 @@ def _fresh(reservation: Reservation) -> Reservation:
 
 def _known_places(stage: Stage) -> frozenset[tuple[int, int]]:
     return frozenset((need.measure, need.position) for need in stage.needs if need.known is not None)
-
-
-def _total(stages: Sequence[Stage]) -> Price:
-    total = Price()
-    for stage in stages:
-        total = total + stage.cost
-    return total
 
 
 def _with_aliases(tables: list[NoisyTable], plan: nodes.Plan) -> list[NoisyTable]:
