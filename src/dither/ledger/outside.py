@@ -19,8 +19,8 @@ from sqlalchemy import Select, select
 
 from dither.accounting.price import Price
 from dither.errors import InvalidParameter, LedgerConflict, LedgerCorrupt
-from dither.ledger.amounts import price_from_json, price_json
-from dither.ledger.base import LedgerBase
+from dither.ledger.amounts import LARGEST, price_from_json, price_json
+from dither.ledger.base import LONGEST_REASON, LedgerBase, check_reason
 from dither.ledger.chain import Json
 from dither.ledger.journal import Page, latest_standings
 from dither.ledger.limits import terms_of_analyst
@@ -29,12 +29,9 @@ from dither.ledger.standing import DATASET, Standing
 from dither.ledger.storage.schema import log
 from dither.ledger.verify import verify_ledger
 
-__all__ = ["LARGEST", "OutsideSpends", "check_release"]
+__all__ = ["OutsideSpends", "check_release"]
 
-LARGEST = Fraction(10**9)
-"""Of a price on any meter: beyond any that means something, and small enough to keep exactly."""
-
-_LONGEST = {"name": 200, "who": 200, "when": 100, "reason": 2000, "analyst": 200}
+_LONGEST = {"name": 200, "who": 200, "when": 100, "reason": LONGEST_REASON, "analyst": 200}
 """Characters of what the owner writes."""
 
 
@@ -72,6 +69,7 @@ class OutsideSpends(LedgerBase):
         another_promise: the owner asserts that both protect the same units under the same neighbours although their
         promises differ (another source or other tables); it is logged.
         Raises LedgerConflict when the promises differ, or when the other was closed for somebody else."""
+        check_reason(reason)
         before = self._merged_before(other)
         if before is not None and before.closed:
             if other._now().closed:
@@ -97,6 +95,7 @@ class OutsideSpends(LedgerBase):
     def inherit(self, other: OutsideSpends, *, reason: str, another_promise: bool = False) -> MergedLedger:
         """Charge all that `other` has spent so far, and leave it open: for a data set split in two, whose parts each
         carry what was told of both. From then on what a person in both gives away is what the two promise together."""
+        check_reason(reason)
         before = self._merged_before(other)
         if before is not None:
             return before
