@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import multiprocessing
 import os
@@ -13,12 +12,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
+from contracts import ledger_postgres as postgres
 from dither.accounting.events import PureEvent
 from dither.accounting.price import Price
 from dither.catalog.model import Analyst, BudgetTerms
@@ -29,17 +28,6 @@ from dither.ledger.ledger import Ledger
 from dither.ledger.series import EpochRequest, SeriesBook
 
 HUGE = Fraction(10**15)
-
-
-def _load_server() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ledger_postgres", Path(__file__).with_name("ledger_postgres.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-postgres = _load_server()
 
 
 @pytest.fixture(scope="module")
