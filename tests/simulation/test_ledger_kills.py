@@ -1,8 +1,8 @@
 """Processes die at every step of reserve and answer. Nothing acknowledged is lost, nothing is charged twice.
 
 On SQLite and on PostgreSQL a child asks one question after another and says so through a pipe as soon as a call has
-returned; at its k-th step (the beginning of a statement, before or after a commit) it kills itself with SIGKILL. The next
-child retries the question its predecessor died on, under the same idempotency key.
+returned; at its k-th step (the beginning of a statement, before or after a commit) it kills itself with SIGKILL. The
+next child retries the question its predecessor died on, under the same idempotency key.
 """
 
 from __future__ import annotations
