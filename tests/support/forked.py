@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Engine, event
 from sqlalchemy.pool import Pool
 
-__all__ = ["at_step", "die", "die_at_step", "forked", "forked_at_once"]
+__all__ = ["at_step", "die", "die_at_step", "forked", "forked_at_once", "traced"]
 
 
 def forked(run: Callable[[int], object], *, kill_after_s: float | None = None) -> tuple[list[str], bool]:
@@ -67,20 +67,22 @@ def at_step(step: int, act: Callable[[Any], None]) -> Callable[..., None]:
         if left == 0:
             act(connection)
 
-    def checkout(connection: Any, *_: object) -> None:
-        if hasattr(connection, "set_trace_callback"):
-            connection.set_trace_callback(count)
-        else:
-            connection.cursor_factory = _counting(count)
-
-    event.listen(Pool, "checkout", checkout)
+    event.listen(Pool, "checkout", lambda connection, *_: traced(connection, count))
     event.listen(Engine, "commit", lambda connection: count(connection.connection.driver_connection))
     # Back in the pool: the commit is done, the caller does not know yet.
     event.listen(Pool, "checkin", count)
     return count
 
 
-def _counting(count: Callable[..., None]) -> type[Any]:
+def traced(connection: Any, count: Callable[..., object]) -> None:
+    """Have `count` called at the beginning of each statement on a driver's connection."""
+    if hasattr(connection, "set_trace_callback"):
+        connection.set_trace_callback(count)
+    else:
+        connection.cursor_factory = _counting(count)
+
+
+def _counting(count: Callable[..., object]) -> type[Any]:
     """psycopg's cursor, with `count` at the beginning of each statement."""
     import psycopg
 

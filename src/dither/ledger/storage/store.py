@@ -260,7 +260,8 @@ class PostgresStore(Store):
             # Roles may be set to read only, or to be cut off while they wait for their turn: lock_timeout rules that.
             cursor.execute("SET default_transaction_read_only = off")
             cursor.execute("SET statement_timeout = 0")
-            cursor.execute(f"SET lock_timeout = {round(self.wait_s * 1000)}")
+            # 0 would be no limit at all.
+            cursor.execute(f"SET lock_timeout = {max(1, round(self.wait_s * 1000))}")
             self._stay_in_schema(cursor)
         connection.commit()
 
