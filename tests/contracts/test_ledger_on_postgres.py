@@ -177,6 +177,23 @@ def test_tables_of_another_role_are_said_to_be_closed_to_us(place: str, admin: A
     assert open_ledger(place).spent().epsilon == 0
 
 
+def test_a_role_that_may_only_read_and_add_rows_asks_and_cannot_undo(place: str, admin: Any) -> None:
+    open_ledger(place).close()
+    role, schema = f"gateway{secrets.token_hex(4)}", schema_in(place)
+    admin.execute(f"CREATE ROLE {role} LOGIN")
+    admin.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+    admin.execute(f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO {role}")
+    ledger = open_ledger(place.replace("postgres@", f"{role}@"))
+    ledger.answer(ledger.reserve(request()), measured())
+    ledger.fail(ledger.reserve(request()))
+    ledger.grant(epsilon=1, reason="more")
+    assert ledger.record_refusal("ada", "SELECT", "S-100") and ledger.verify().holds
+    for statement in ("DELETE FROM dither_log", "ALTER TABLE dither_log DISABLE TRIGGER ALL", "TRUNCATE dither_log"):
+        with pytest.raises(LedgerError), ledger._journal.writing() as page:
+            page.connection.exec_driver_sql(statement)
+    ledger.close()
+
+
 def test_two_ledgers_of_one_database_do_not_wait_for_each_other_and_merge(server: str) -> None:
     one, two = (postgres.schema_of(server, f"s{secrets.token_hex(8)}") for _ in range(2))
     ours, other = open_ledger(one, wait_s=3), open_ledger(two, dataset="other", wait_s=3)
