@@ -21,7 +21,7 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 
 statistics: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(WORKERS) -m "long" tests/statistics tests/simulation
+	$(BIN)/python -m pytest -n $(WORKERS) -m "long" tests/statistics tests/simulation tests/contracts
 
 audit: $(VENV)/.test
 	$(BIN)/dither audit --calls 4000000 --seed 1

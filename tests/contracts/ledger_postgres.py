@@ -43,6 +43,17 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def schema_of(server: str, name: str) -> str:
+    """The URL of an empty schema of this name on the server."""
+    from sqlalchemy import create_engine, text
+
+    engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(text(f'CREATE SCHEMA "{name}"'))
+    engine.dispose()
+    return f"{server}&options=-csearch_path%3D{name}"
+
+
 def _programs() -> str | None:
     found = shutil.which("initdb")
     folders = [os.path.dirname(found)] if found else sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)

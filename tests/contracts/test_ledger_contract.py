@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import multiprocessing
 import os
@@ -13,12 +12,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
+from contracts import ledger_postgres as postgres
 from dither.accounting.events import PureEvent
 from dither.accounting.price import Price
 from dither.catalog.model import Analyst, BudgetTerms
@@ -29,17 +28,6 @@ from dither.ledger.ledger import Ledger
 from dither.ledger.series import EpochRequest, SeriesBook
 
 HUGE = Fraction(10**15)
-
-
-def _load_server() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ledger_postgres", Path(__file__).with_name("ledger_postgres.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-postgres = _load_server()
 
 
 @pytest.fixture(scope="module")
@@ -285,6 +273,35 @@ def test_what_is_asked_during_a_merge_is_refused_or_taken_over(ledger: Ledger, t
     assert found.price.epsilon == Fraction(won, 1000) == other.spent().epsilon == ledger.spent().epsilon
     assert other.verify().problem is None and ledger.verify().problem is None
     other.close()
+
+
+def test_ledgers_merged_into_each_other_at_once_are_one_ledger_after(shared: str, tmp_path: Path) -> None:
+    """The fault it is for: each closed the other before either was booked, and both stayed closed for good."""
+    ours = open_ledger(shared, budget=BudgetTerms(epsilon=HUGE))
+    for number in range(15):
+        other = open_ledger(str(tmp_path / f"other-{number}.ledger"), dataset="other", budget=BudgetTerms(epsilon=HUGE))
+        ask(other, "1/4"), ask(ours, "1/8")
+        whole = other.spent().epsilon + ours.spent().epsilon
+        begun = threading.Barrier(2)
+
+        def merge(into: Ledger, what: Ledger, begun: threading.Barrier = begun) -> str:
+            begun.wait(timeout=30)
+            try:
+                into.merge(what, reason="one")
+            except LedgerConflict as refused:
+                return refused.code
+            return "merged"
+
+        with ThreadPoolExecutor(2) as pool:
+            said = [future.result() for future in (pool.submit(merge, ours, other), pool.submit(merge, other, ours))]
+        assert sorted(said) == ["L-260", "merged"]
+        stays, ends = (ours, other) if said[0] == "merged" else (other, ours)
+        assert stays.closed_into is None and ends.closed_into == stays.dataset
+        assert stays.spent().epsilon == whole
+        assert stays.verify().holds and ends.verify().holds
+        ends.close()
+        ours = stays
+    ours.close()
 
 
 def test_a_list_imported_by_many_processes_at_once_is_booked_once(shared: str) -> None:

@@ -1,29 +1,29 @@
 """Processes die at every step of reserve and answer. Nothing acknowledged is lost, nothing is charged twice.
 
-A child asks one question after another and says so through a pipe as soon as a call has returned; at its k-th step
-(the beginning of a statement, before or after a commit) it kills itself with SIGKILL. The next child retries the
-question its predecessor died on, under the same idempotency key.
+On SQLite and on PostgreSQL a child asks one question after another and says so through a pipe as soon as a call has
+returned; at its k-th step (the beginning of a statement, before or after a commit) it kills itself with SIGKILL. The
+next child retries the question its predecessor died on, under the same idempotency key.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import signal
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, event
-from sqlalchemy.pool import Pool
 
+from contracts import ledger_postgres as postgres
 from dither.accounting.price import Price
 from dither.catalog.model import BudgetTerms
 from dither.ledger import NewVector, ReservationRequest
 from dither.ledger.ledger import Ledger
+from support.forked import die_at_step, forked
 
 COST = Price(Fraction(1, 1000), Fraction(1, 10**6))
 
@@ -44,7 +44,7 @@ class Story:
     """Number of the first question that no child said it answered."""
 
 
-def ask_until_killed(path: str, first: int, writer: int, arm: Callable[[], None]) -> None:
+def ask_until_killed(path: str, first: int, writer: int, arm: Callable[[], object]) -> None:
     ledger = open_ledger(path)
     arm()
     for number in range(first, first + 1000):
@@ -57,49 +57,32 @@ def ask_until_killed(path: str, first: int, writer: int, arm: Callable[[], None]
         os.write(writer, f"A {key} {reservation.entry_id}\n".encode())
 
 
-def die_at_step(step: int) -> None:
-    """Kill this process at its `step`-th step from now on."""
-    left = step
-
-    def count(*_: object, **__: object) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    # Each statement as SQLite begins it, BEGIN and COMMIT too.
-    event.listen(Pool, "checkout", lambda connection, *_: connection.set_trace_callback(count))
-    event.listen(Engine, "commit", count)
-    # Back in the pool: the commit is done, the caller does not know yet.
-    event.listen(Pool, "checkin", count)
-
-
-def run_child(path: str, story: Story, arm: Callable[[], None], kill_after_s: float | None = None) -> None:
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            ask_until_killed(path, story.next, writer, arm)
-        finally:
-            os._exit(70)
-    os.close(writer)
-    if kill_after_s is not None:
-        time.sleep(kill_after_s)
-        os.kill(child, signal.SIGKILL)
-    with os.fdopen(reader) as said:
-        for line in said.read().splitlines():
-            kind, key, entry = line.split(" ")
-            story.next = int(key[1:]) + (kind == "A")
-            if kind == "R":
-                assert story.reserved.setdefault(key, entry) == entry, "a retry found another entry"
-            else:
-                story.answered.add(entry)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+def run_child(path: str, story: Story, arm: Callable[[], object], kill_after_s: float | None = None) -> None:
+    lines, killed = forked(lambda writer: ask_until_killed(path, story.next, writer, arm), kill_after_s=kill_after_s)
+    assert killed
+    for line in lines:
+        kind, key, entry = line.split(" ")
+        story.next = int(key[1:]) + (kind == "A")
+        if kind == "R":
+            assert story.reserved.setdefault(key, entry) == entry, "a retry found another entry"
+        else:
+            story.answered.add(entry)
     story.kills += 1
 
 
+def once_noticed(path: str) -> Ledger:
+    """The ledger, once every dead child is known to be dead: a server hears of it a moment later."""
+    for _ in range(100):
+        ledger = open_ledger(path)
+        if all(entry.state != "reserved" for entry in ledger.entries()):
+            return ledger
+        ledger.close()
+        time.sleep(0.05)
+    raise AssertionError("a dead session is taken for a living one")
+
+
 def check(path: str, story: Story) -> None:
-    ledger = open_ledger(path)
+    ledger = once_noticed(path)
     entries = ledger.entries()
     by_key = {entry.idempotency_key: entry for entry in entries}
     assert len(by_key) == len(entries), "one question has two entries"
@@ -127,23 +110,38 @@ def let_asking_go_on(path: str) -> None:
     ledger.close()
 
 
-def test_death_at_every_step_loses_at_most_one_answer(tmp_path: Path) -> None:
-    path, story = str(tmp_path / "x.ledger"), Story()
-    open_ledger(path).close()
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    with postgres.server() as url:
+        yield url
+
+
+@pytest.fixture(params=["file", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "file":
+        return str(tmp_path / "x.ledger")
+    return postgres.schema_of(request.getfixturevalue("server"), f"s{secrets.token_hex(8)}")
+
+
+def test_death_at_every_step_loses_at_most_one_answer(place: str) -> None:
+    story = Story()
+    open_ledger(place).close()
     # One question takes about 20 steps: 50 go through two of them and more, retries and warm connections included.
     for step in range(1, 51):
-        run_child(path, story, lambda step=step: die_at_step(step))  # type: ignore[misc]
-        let_asking_go_on(path)
-    check(path, story)
+        run_child(place, story, lambda step=step: die_at_step(step))  # type: ignore[misc]
+        let_asking_go_on(place)
+    check(place, story)
     assert story.kills == 50 and len(story.reserved) > 40
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long), pytest.param(3, marks=pytest.mark.long)])
-def test_death_at_any_moment_loses_at_most_one_answer(tmp_path: Path, seed: int) -> None:
-    path, story, chance = str(tmp_path / "x.ledger"), Story(), random.Random(seed)
-    open_ledger(path).close()
-    for _ in range(25):
-        run_child(path, story, lambda: None, kill_after_s=chance.uniform(0.02, 0.15))
-        let_asking_go_on(path)
-    check(path, story)
-    assert story.answered
+@pytest.mark.parametrize(("seed", "kills"), [(1, 25), pytest.param(2, 200, marks=pytest.mark.long)])
+def test_death_at_any_moment_loses_at_most_one_answer(place: str, seed: int, kills: int) -> None:
+    story, chance = Story(), random.Random(seed)
+    open_ledger(place).close()
+    for _ in range(kills):
+        run_child(place, story, lambda: None, kill_after_s=chance.uniform(0.02, 0.15))
+        let_asking_go_on(place)
+    check(place, story)
+    assert story.answered and story.kills == kills

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +18,7 @@ from dither.catalog.model import BudgetTerms
 from dither.errors import BudgetExceeded
 from dither.ledger import ReservationRequest
 from dither.ledger.ledger import Ledger
+from support.forked import forked_at_once
 
 PROCESSES = 8
 fork = multiprocessing.get_context("fork")
@@ -33,26 +33,9 @@ def question(analyst: str, cost: Price, law: LaplaceEvent) -> ReservationRequest
 
 
 def race(work: Callable[[int], int]) -> list[int]:
-    """Run `work(number)` in each of the processes; what each returned (at most 16 bits)."""
-    pipes = []
-    for number in range(PROCESSES):
-        reader, writer = os.pipe()
-        if os.fork() == 0:
-            try:
-                os.write(writer, work(number).to_bytes(2, "big"))
-            except BaseException:
-                os.write(writer, traceback.format_exc().encode())
-            finally:
-                os._exit(0)
-        os.close(writer)
-        pipes.append(reader)
-    results = [os.read(reader, 1 << 16) for reader in pipes]
-    for reader in pipes:
-        os.close(reader)
-    statuses = [os.wait()[1] for _ in range(PROCESSES)]
-    for result in results:
-        assert len(result) == 2, f"a process died ({statuses}): {result.decode(errors='replace')}"
-    return [int.from_bytes(result, "big") for result in results]
+    """Run `work(number)` in each of the processes; what each returned."""
+    said = forked_at_once(lambda number, writer: os.write(writer, b"%d" % work(number)), PROCESSES)
+    return [int(lines[0]) for lines in said]
 
 
 def grants_won(path: str, terms: BudgetTerms, scale: int) -> list[int]:

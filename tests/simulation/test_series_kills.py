@@ -9,35 +9,21 @@ lives released would differ.
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, event
-from sqlalchemy.pool import Pool
 
 from dither.engines.duckdb import DuckDBEngine
 from dither.noise import insecure_seeded
 from support.daily import COUNT, FIRST, Daily, day
+from support.forked import die_at_step, forked
 
 DAYS = 3
 
 
-def die_at_step(step: int) -> None:
-    """Kill this process at its `step`-th step from now on."""
-    left = step
-
-    def count(*_: object, **__: object) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    event.listen(Pool, "checkout", lambda connection, *_: connection.set_trace_callback(count))
-    event.listen(Engine, "commit", count)
-    event.listen(Pool, "checkin", count)
-    measure = DuckDBEngine.measure
+def arm(step: int) -> None:
+    """Kill this process at its `step`-th step from now on, readings of the data counted too."""
+    count, measure = die_at_step(step), DuckDBEngine.measure
 
     def counted(*arguments: object) -> object:
         count()
@@ -52,7 +38,7 @@ def live(ledger: str, writer: int, life: int, released: int, offer: dict[str, ob
     daily = Daily(ledger, entropy=insecure_seeded(1000 + life), delta="1e-6")
     daily.arrive(*((life, number) for number in range(released, DAYS)))
     daily.evening_of(min(released, DAYS - 1))
-    die_at_step(step)
+    arm(step)
     session = daily.session()
     series = session.series(COUNT, name="visits", first=FIRST, days=DAYS, **offer)  # type: ignore[arg-type]
     os.write(writer, b"opened\n")
@@ -70,25 +56,6 @@ def let_it_go_on(path: str) -> int:
         owner.ledger.unfreeze("owner", reason="simulation")
         owner.ledger.unfreeze(reason="simulation")
         return sum(row.kind == "stalled" for row in owner.ledger.log())
-
-
-def child(run: Callable[[int], None]) -> tuple[list[str], bool]:
-    """The lines that one forked process said, and whether it was killed."""
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            run(writer)
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        lines = pipe.read().splitlines()
-    ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert ended in (0, -signal.SIGKILL)
-    return lines, ended != 0
 
 
 @pytest.mark.parametrize(
@@ -111,7 +78,7 @@ def test_death_at_every_step_shows_no_total_that_is_not_stored(
         def run(writer: int, life: int = life, released: int = released, step: int = step) -> None:
             live(path, writer, life, released, offer, step)
 
-        lines, killed = child(run)
+        lines, killed = forked(run)
         kills += killed
         assert let_it_go_on(path) <= kills
         # Lives get longer until one ends by itself; the next day begins again, one step on, so that all steps are met.

@@ -58,7 +58,7 @@ def show(context: typer.Context, as_name: As = None, catalog: CatalogPath = DEFA
 
 @app.command("log")
 def show_log(context: typer.Context, as_name: As = None, catalog: CatalogPath = DEFAULT_CATALOG) -> None:
-    """Every question and every owner's command, oldest first."""
+    """Every question, refused ones too, and every owner's command, oldest first."""
     from dither.cli.context import owner_ledger, read_catalog
     from dither.cli.screen import out
     from dither.cli.tables import grid
@@ -67,8 +67,10 @@ def show_log(context: typer.Context, as_name: As = None, catalog: CatalogPath = 
     name = None if as_name is None else _analyst(declared, as_name)
     with owner_ledger(declared) as ledger:
         questions = [(entry.reserved_at, _question_row(entry)) for entry in ledger.entries(name)]
-        commands = [(row.at, _command_row(row)) for row in ledger.log() if row.entry is None and name is None]
-    rows = [row for _, row in sorted(questions + commands, key=lambda pair: pair[0])]
+        others = [row for row in ledger.log() if row.entry is None]
+    refused = [(row.at, _refused_row(row)) for row in others if row.kind == "refused" and name in (None, row.analyst)]
+    commands = [(row.at, _command_row(row)) for row in others if row.kind != "refused" and name is None]
+    rows = [row for _, row in sorted(questions + refused + commands, key=lambda pair: pair[0])]
     out().print(grid(("when (UTC)", "who", "what", "price", ""), rows, right=(3,)))
 
 
@@ -171,9 +173,23 @@ def _analyst(catalog: Catalog, name: str) -> str:
 def _question_row(entry: Entry) -> tuple[str, ...]:
     from dither.plan.explain import price_text
 
-    text = " ".join(entry.text.split()) or "a released answer used again"
+    text = _short(entry.text) or "a released answer used again"
     price = "–" if entry.state == "void" else price_text(entry.price)
-    return entry.reserved_at[:19], entry.analyst, text if len(text) <= 80 else f"{text[:79]}…", price, entry.state
+    return entry.reserved_at[:19], entry.analyst, text, price, entry.state
+
+
+def _refused_row(row: LogRow) -> tuple[str, ...]:
+    facts = json.loads(row.body)["facts"]
+    what = _short(facts["text"])
+    if facts["last"]:
+        what += " (further refusals of this day are not recorded)"
+    return row.at[:19], str(row.analyst), what, "–", f"refused {facts['code']}"
+
+
+def _short(text: str) -> str:
+    """A question in one line of at most 80 characters. What an analyst wrote must not steer the owner's terminal."""
+    line = "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
+    return line if len(line) <= 80 else f"{line[:79]}…"
 
 
 def _command_row(row: LogRow) -> tuple[str, ...]:

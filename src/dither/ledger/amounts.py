@@ -15,9 +15,21 @@ from dither.accounting.price import Price
 from dither.errors import LedgerCorrupt
 from dither.exact import QUANTUM, decimal_text, round_up
 
-__all__ = ["DELTA_QUANTUM", "amount", "amount_text", "charge_up", "price_from_json", "price_json", "price_text"]
+__all__ = [
+    "DELTA_QUANTUM",
+    "LARGEST",
+    "amount",
+    "amount_text",
+    "charge_up",
+    "price_from_json",
+    "price_json",
+    "price_text",
+]
 
 DELTA_QUANTUM = QUANTUM * QUANTUM
+
+LARGEST = Fraction(10**9)
+"""Of what an owner books or grants on any meter: beyond any that means something, and small enough to keep exactly."""
 
 
 def charge_up(value: Fraction, quantum: Fraction = QUANTUM) -> Fraction:

@@ -11,13 +11,25 @@ from typing import ClassVar
 
 from dither.accounting.admission import Budget
 from dither.catalog.model import Analyst, BudgetTerms
-from dither.errors import PolicyRefused
+from dither.errors import InvalidParameter, PolicyRefused
 from dither.ledger.journal import Journal
 from dither.ledger.limits import budget_of
 from dither.ledger.opening import Identity
 from dither.ledger.standing import Standing
 
-__all__ = ["LedgerBase"]
+__all__ = ["LONGEST_REASON", "LedgerBase", "check_reason"]
+
+LONGEST_REASON = 2000
+"""Characters."""
+
+
+def check_reason(reason: str | None) -> None:
+    """Raises InvalidParameter for what an owner cannot want to read in the log for good: nothing, control characters,
+    pages. None, and the empty text that stands for none, are for commands that need no reason."""
+    if reason and not (isinstance(reason, str) and len(reason) <= LONGEST_REASON and reason.isprintable()):
+        raise InvalidParameter(
+            "reason", expected=f"one line of at most {LONGEST_REASON:,} printable characters", found=reason
+        )
 
 
 class LedgerBase:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dither.errors import LedgerCorrupt
 from dither.ledger.amounts import price_from_json
-from dither.ledger.standing import DATASET, Standing, Terms, analyst_level, day_level
+from dither.ledger.standing import DATASET, Standing, Terms, analyst_level, day_level, refusals_level
 
 __all__ = ["Facts", "levels_of", "standings_after"]
 
@@ -35,6 +35,9 @@ def levels_of(kind: str, facts: Facts, *, analyst: str | None, day: str) -> tupl
         case "reused", str():
             # The data set paid for this vector when it was measured.
             return analyst_level(analyst), day_level(analyst, day)
+        case "refused", str():
+            # Not their day's: an older Dither leaves out of a standing what it does not know.
+            return (refusals_level(analyst, day),)
         case "granted" | "unfrozen", str():
             return (analyst_level(analyst),)
         case "imported", str():
@@ -72,6 +75,8 @@ def _effect(kind: str, facts: Facts, standing: Standing) -> Standing:
             return standing.refund(price_from_json(facts["price"]))
         case "failed" | "lost" | "stalled":
             return standing.failed()
+        case "refused":
+            return replace(standing, refusals=standing.refusals + 1)
         case "granted":
             return replace(standing, grants=(*standing.grants, Terms.from_json(facts["step"])))
         case "unfrozen":

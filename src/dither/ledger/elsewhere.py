@@ -18,9 +18,9 @@ from dither.accounting.price import Price, rho_of_pure
 from dither.catalog.model import fold
 from dither.errors import InvalidParameter
 from dither.exact import Number, exact
-from dither.ledger.amounts import DELTA_QUANTUM, charge_up
+from dither.ledger.amounts import DELTA_QUANTUM, LARGEST, charge_up
 from dither.ledger.model import OutsideRelease
-from dither.ledger.outside import LARGEST, check_release
+from dither.ledger.outside import check_release
 
 __all__ = ["outside_release", "read_releases"]
 

@@ -41,6 +41,7 @@ from dither.ledger.model import (
 from dither.ledger.opening import check_promise, open_or_create
 from dither.ledger.outside import OutsideSpends
 from dither.ledger.owner import OwnerCommands
+from dither.ledger.refusals import Refusals
 from dither.ledger.reports import Reports
 from dither.ledger.standing import DATASET, Standing, analyst_level, day_level
 from dither.ledger.storage.store import open_store
@@ -49,7 +50,7 @@ from dither.ledger.verify import verify_ledger
 __all__ = ["Ledger"]
 
 
-class Ledger(OwnerCommands, OutsideSpends, Reports, Exports):
+class Ledger(OwnerCommands, OutsideSpends, Refusals, Reports, Exports):
     """Safe to share among threads, and to open in many processes at once."""
 
     @classmethod

@@ -88,7 +88,7 @@ def exceeded(level: str, budget: Budget | None, standing: Standing, price: Price
     shown = "" if left is None else remaining_text(left)
     found = f"; {shown} is left" if shown else ""
     return BudgetExceeded(
-        f"The question costs {price_text(price)}, which does not fit the {_NAMES[level]}{found}.",
+        f"The question costs {price_text(price)}, which does not fit {_NAMES[level]}{found}.",
         level=level,
         requested=price_text(price),
         remaining=shown,
@@ -104,7 +104,7 @@ def remaining_text(left: Remaining) -> str:
     return " or ".join(meters)
 
 
-_NAMES = {"allowance": "your allowance", "daily limit": "your limit for today", "data set": "data set's budget"}
+_NAMES = {"allowance": "your allowance", "daily limit": "your limit for today", "data set": "the data set's budget"}
 _HINTS = {
     "allowance": "Ask for less accuracy, reuse an earlier answer, or ask the owner for a grant.",
     "daily limit": "Ask again tomorrow (UTC), or ask for less accuracy.",

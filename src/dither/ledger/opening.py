@@ -7,21 +7,23 @@ public flags and source: with another one, spent budget would be counted against
 
 from __future__ import annotations
 
+import json
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
 from dither.catalog.model import BudgetTerms
 from dither.errors import LedgerConflict, LedgerCorrupt, LedgerError
-from dither.ledger.chain import ledger_id
+from dither.ledger.chain import Json, ledger_id
 from dither.ledger.journal import Journal, Page, latest_standings
 from dither.ledger.limits import budget_of, terms_of_budget
 from dither.ledger.standing import DATASET, Standing
 from dither.ledger.storage import schema
 from dither.ledger.storage.formats import check_format
 
-__all__ = ["FIRST_RELEASE", "Identity", "check_promise", "open_or_create"]
+__all__ = ["FIRST_RELEASE", "Identity", "check_promise", "identity_problem", "open_or_create"]
 
 FIRST_RELEASE = "1"
 
@@ -67,17 +69,24 @@ def _write_first_row(page: Page, dataset: str, promise_digest: str, budget: Budg
             "created_at": page.at,
         },
     )
-    page.append("created", facts={"promise": promise_digest, "release": FIRST_RELEASE, "recorded": terms.to_json()})
+    facts: dict[str, Json] = {
+        "promise": promise_digest,
+        "release": FIRST_RELEASE,
+        "recorded": terms.to_json(),
+        "dataset": dataset,
+    }
+    page.append("created", facts=facts)
 
 
 def _checked(connection: Connection, dataset: str | None, promise_digest: str | None) -> Identity:
-    row = connection.execute(select(schema.identity)).one_or_none()
+    row, first = _identity(connection), _first(connection)
     if row is not None:
         check_format(row.schema_version)
     standing = latest_standings(connection, DATASET).get(DATASET)
-    first = connection.execute(select(schema.log.c.hash).where(schema.log.c.seq == 1)).scalar_one_or_none()
     if row is None or standing is None or first is None:
         raise LedgerCorrupt("The ledger lacks its first row.", hint="Restore a backup as documented.")
+    if problem := _differs(row, first):
+        raise LedgerCorrupt(problem, hint="Restore a backup as documented.")
     if dataset is not None and row.dataset != dataset:
         raise LedgerConflict(
             f"The ledger is of data set {row.dataset!r}, the catalog of {dataset!r}.",
@@ -86,7 +95,29 @@ def _checked(connection: Connection, dataset: str | None, promise_digest: str | 
         )
     check_promise(standing, promise_digest)
     key = bytes.fromhex(row.chain_key)
-    return Identity(row.dataset, ledger_id(key, first), key)
+    return Identity(row.dataset, ledger_id(key, first.hash), key)
+
+
+def identity_problem(connection: Connection) -> str | None:
+    """How the ledger's identity differs from its first row, which the chain covers; None when it does not."""
+    row, first = _identity(connection), _first(connection)
+    return "The ledger lacks its first row." if row is None or first is None else _differs(row, first)
+
+
+def _differs(row: Any, first: Any) -> str | None:
+    # A ledger begun before the first row named the data set is held to the time alone.
+    named = json.loads(first.body)["facts"].get("dataset", row.dataset)
+    if (named, first.at) == (row.dataset, row.created_at):
+        return None
+    return "The ledger's name or time of creation is not the one its first row says."
+
+
+def _identity(connection: Connection) -> Any:
+    return connection.execute(select(schema.identity)).one_or_none()
+
+
+def _first(connection: Connection) -> Any:
+    return connection.execute(select(schema.log).where(schema.log.c.seq == 1)).one_or_none()
 
 
 def check_promise(standing: Standing, promise_digest: str | None) -> None:

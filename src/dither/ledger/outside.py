@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -18,8 +19,8 @@ from sqlalchemy import Select, select
 
 from dither.accounting.price import Price
 from dither.errors import InvalidParameter, LedgerConflict, LedgerCorrupt
-from dither.ledger.amounts import price_from_json, price_json
-from dither.ledger.base import LedgerBase
+from dither.ledger.amounts import LARGEST, price_from_json, price_json
+from dither.ledger.base import LONGEST_REASON, LedgerBase, check_reason
 from dither.ledger.chain import Json
 from dither.ledger.journal import Page, latest_standings
 from dither.ledger.limits import terms_of_analyst
@@ -28,12 +29,9 @@ from dither.ledger.standing import DATASET, Standing
 from dither.ledger.storage.schema import log
 from dither.ledger.verify import verify_ledger
 
-__all__ = ["LARGEST", "OutsideSpends", "check_release"]
+__all__ = ["OutsideSpends", "check_release"]
 
-LARGEST = Fraction(10**9)
-"""Of a price on any meter: beyond any that means something, and small enough to keep exactly."""
-
-_LONGEST = {"name": 200, "who": 200, "when": 100, "reason": 2000, "analyst": 200}
+_LONGEST = {"name": 200, "who": 200, "when": 100, "reason": LONGEST_REASON, "analyst": 200}
 """Characters of what the owner writes."""
 
 
@@ -71,6 +69,7 @@ class OutsideSpends(LedgerBase):
         another_promise: the owner asserts that both protect the same units under the same neighbours although their
         promises differ (another source or other tables); it is logged.
         Raises LedgerConflict when the promises differ, or when the other was closed for somebody else."""
+        check_reason(reason)
         before = self._merged_before(other)
         if before is not None and before.closed:
             if other._now().closed:
@@ -87,21 +86,26 @@ class OutsideSpends(LedgerBase):
                 hint="Keep both: what a person gives away is at most what the two promise together.",
             )
         self._check_mergeable(other, another_promise)
-        # The other one is closed first: what it spends after its total was read would be counted nowhere.
-        found = other._close(into=self.dataset, ledger=self.id, reason=reason)
-        return self._book(found, reason, another_promise)
+        with _both(self, other) as (ours, theirs):
+            self._check_still(ours, other, theirs, another_promise)
+            found = other._close(theirs, into=self.dataset, ledger=self.id, reason=reason)
+            self._book(ours, found, reason, another_promise)
+        return found
 
     def inherit(self, other: OutsideSpends, *, reason: str, another_promise: bool = False) -> MergedLedger:
         """Charge all that `other` has spent so far, and leave it open: for a data set split in two, whose parts each
         carry what was told of both. From then on what a person in both gives away is what the two promise together."""
+        check_reason(reason)
         before = self._merged_before(other)
         if before is not None:
             return before
         self._check_mergeable(other, another_promise)
-        with other._journal.writing() as page:
-            _check_open(page.dataset())
-            found = other._whole_spend(page, closed=False)
-        return self._book(found, reason, another_promise)
+        with _both(self, other) as (ours, theirs):
+            _check_open(theirs.dataset())
+            self._check_still(ours, other, theirs, another_promise)
+            found = other._whole_spend(theirs, closed=False)
+            self._book(ours, found, reason, another_promise)
+        return found
 
     def check_split(self, promise: str, *, another_promise: bool = False) -> None:
         """Raises what `inherit` would, for a part of this promise whose ledger is not there yet: were it begun first
@@ -114,7 +118,17 @@ class OutsideSpends(LedgerBase):
         with self._journal.reading() as connection:
             return tuple(_merged(facts) for facts in _facts_of(connection.execute(_rows("merged")).scalars()))
 
-    def _book(self, found: MergedLedger, reason: str, another_promise: bool) -> MergedLedger:
+    def _check_still(self, ours: Page, other: OutsideSpends, theirs: Page, another_promise: bool) -> None:
+        """What was checked before both were held: another process may have been first."""
+        _check_open(ours.dataset())
+        if any(earlier["ledger"] == other.id for earlier in _booked(ours, "merged")):
+            raise LedgerConflict(
+                "Another process has just booked this ledger.", code="L-210", hint="Nothing was booked twice."
+            )
+        if not another_promise:
+            _check_same_promise(theirs.dataset().promise, ours.dataset().promise)
+
+    def _book(self, page: Page, found: MergedLedger, reason: str, another_promise: bool) -> None:
         facts: dict[str, Json] = {
             "ledger": found.ledger,
             "dataset": found.dataset,
@@ -124,29 +138,20 @@ class OutsideSpends(LedgerBase):
             "another_promise": another_promise,
             "reason": reason,
         }
-        with self._journal.writing() as page:
-            _check_open(page.dataset())
-            # Another process may have been first.
-            if any(earlier["ledger"] == found.ledger for earlier in _booked(page, "merged")):
-                raise LedgerConflict(
-                    "Another process has just booked this ledger.", code="L-210", hint="Nothing was booked twice."
-                )
-            page.append("merged", facts=facts)
-        return found
+        page.append("merged", facts=facts)
 
-    def _close(self, *, into: str, ledger: str, reason: str) -> MergedLedger:
+    def _close(self, page: Page, *, into: str, ledger: str, reason: str) -> MergedLedger:
         """End this ledger in favour of another one; again for the same one, in case its booking was interrupted."""
-        with self._journal.writing() as page:
-            for facts in _booked(page, "closed"):
-                if facts["ledger"] != ledger:
-                    raise LedgerConflict(
-                        f"The other ledger was merged before, into that of {facts['into']!r}.",
-                        code="L-280",
-                        hint="Its spend is counted there: merge that one instead.",
-                    )
-                return self._whole_spend(page, closed=True)
-            page.append("closed", facts={"into": into, "ledger": ledger, "reason": reason})
+        for facts in _booked(page, "closed"):
+            if facts["ledger"] != ledger:
+                raise LedgerConflict(
+                    f"The other ledger was merged before, into that of {facts['into']!r}.",
+                    code="L-280",
+                    hint="Its spend is counted there: merge that one instead.",
+                )
             return self._whole_spend(page, closed=True)
+        page.append("closed", facts={"into": into, "ledger": ledger, "reason": reason})
+        return self._whole_spend(page, closed=True)
 
     def _whole_spend(self, page: Page, *, closed: bool) -> MergedLedger:
         spent = page.dataset().spent
@@ -168,13 +173,8 @@ class OutsideSpends(LedgerBase):
                     f"The other ledger does not hold: {found.problem}",
                     hint="Restore a backup of it first: docs/how-to/back-up-a-ledger.md.",
                 )
-        if not another_promise and self._now().promise != promise:
-            raise LedgerConflict(
-                "The two ledgers promise different things: their units, neighbours, tables or sources differ.",
-                code="L-290",
-                hint="Spends of different units do not add. If both protect the same people under the same neighbours, "
-                "and only sources or tables differ, say so with --another-promise, which is logged.",
-            )
+        if not another_promise:
+            _check_same_promise(self._now().promise, promise)
 
     def _merged_before(self, other: OutsideSpends) -> MergedLedger | None:
         for found in self.merged():
@@ -228,6 +228,29 @@ def _check_open(dataset: Standing) -> None:
         raise LedgerConflict(
             "This ledger was closed: another one took over what it had spent.", code="L-260", hint="Use that one."
         )
+
+
+def _check_same_promise(one: str, other: str) -> None:
+    if one != other:
+        raise LedgerConflict(
+            "The two ledgers promise different things: their units, neighbours, tables or sources differ.",
+            code="L-290",
+            hint="Spends of different units do not add. If both protect the same people under the same neighbours, "
+            "and only sources or tables differ, say so with --another-promise, which is logged.",
+        )
+
+
+@contextmanager
+def _both(ours: OutsideSpends, other: OutsideSpends) -> Iterator[tuple[Page, Page]]:
+    """Write to two ledgers at once. The other one's rows are durable first: should we die in between, it is closed and
+    the next merge books its total; the other way round it would go on spending what was booked as ended.
+    Both are held in the order of their ids, whoever merges which: two merges that cross would else wait for each other,
+    and two that held one at a time once closed both ledgers and booked neither."""
+    with ExitStack() as committed_last, ExitStack() as committed_first:
+        pages = {}
+        for ledger, stack in sorted(((ours, committed_last), (other, committed_first)), key=lambda pair: pair[0].id):
+            pages[ledger.id] = stack.enter_context(ledger._journal.writing())
+        yield pages[ours.id], pages[other.id]
 
 
 def _rows(kind: str) -> Select[Any]:

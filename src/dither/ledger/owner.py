@@ -18,8 +18,8 @@ from dither.accounting.price import Price, rho_of_pure
 from dither.errors import InvalidParameter
 from dither.exact import Number, decimal_text, exact
 from dither.ledger import overdraft
-from dither.ledger.amounts import price_json
-from dither.ledger.base import LedgerBase
+from dither.ledger.amounts import DELTA_QUANTUM, LARGEST, price_json
+from dither.ledger.base import LedgerBase, check_reason
 from dither.ledger.chain import Json
 from dither.ledger.effects import levels_of
 from dither.ledger.journal import Page
@@ -47,6 +47,7 @@ class OwnerCommands(LedgerBase):
         Returns the limit now in force and the worst case promised."""
         step = Terms(_step(epsilon, "epsilon"), exact(delta, "delta"), _step(rho, "rho"))
         _check_step(step, analyst)
+        check_reason(reason)
         with self._journal.writing() as page:
             dataset = page.dataset()
             _check_notion(self._budget(dataset), step)
@@ -60,11 +61,13 @@ class OwnerCommands(LedgerBase):
 
     def unfreeze(self, analyst: str | None = None, *, reason: str = "") -> None:
         """Say that the owner has looked at the failures of an analyst, or of the whole data set: asking goes on."""
+        check_reason(reason)
         with self._journal.writing() as page:
             page.append("unfrozen", facts={"reason": reason, **self._recorded(analyst)}, analyst=analyst)
 
     def adopt_promise(self, digest: str, reason: str) -> None:
         """Go on under another promise. What was spent stays spent; the log names both promises from now on."""
+        check_reason(reason)
         with self._journal.writing() as page:
             page.append("promise", facts={"promise": digest, "reason": reason})
         self.promise_digest = digest
@@ -74,6 +77,7 @@ class OwnerCommands(LedgerBase):
         Not to be called because data changed: that the data changed would be told by it."""
         if not 0 < len(name) <= 100 or not name.isprintable():
             raise InvalidParameter("release", expected="1 to 100 printable characters", found=name)
+        check_reason(reason)
         with self._journal.writing() as page:
             if name in _used_releases(page):
                 raise InvalidParameter("release", expected="a name not used before", found=name)
@@ -83,6 +87,7 @@ class OwnerCommands(LedgerBase):
         """After restoring a backup: charge all that the ledger could have admitted since, and return that charge.
         Which of the two meters kept the lost questions inside the budget is unknown, so each is charged as if the
         other had.  Statement: docs/proofs/ledger/restored-backup.md"""
+        check_reason(reason)
         with self._journal.writing() as page:
             dataset = page.dataset()
             price = _everything(self._budget(dataset), dataset)
@@ -129,6 +134,9 @@ def _check_step(step: Terms, analyst: str | None) -> None:
     amounts = (step.epsilon or Fraction(0), step.delta, step.rho or Fraction(0))
     if min(amounts) < 0 or not any(amounts):
         raise InvalidParameter("grant", expected="something above 0, and nothing below", found=step)
+    if max(amounts) > LARGEST or any(one.denominator > DELTA_QUANTUM.denominator for one in amounts):
+        # Kept exactly, in every row after it: no number that only a mistake would write.
+        raise InvalidParameter("grant", expected="at most a billion, with at most 36 decimals", found=step)
     if analyst is not None and step.delta:
         raise InvalidParameter("delta", expected="no delta for an analyst: it is the data set's", found=step.delta)
 

@@ -15,6 +15,7 @@ import glob
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -176,11 +177,18 @@ def _known(source: str) -> list[_Known]:
 def _read(note: Path) -> list[_Known] | None:
     """The lines of a note; [] where there is none; None where something else is, which is left alone."""
     try:
-        if not note.exists():
-            return []
-        if note.stat().st_size > _LARGEST_BYTES:
-            return None
-        stored = json.loads(note.read_text(encoding="utf-8"))
+        # Whoever may write beside the source may put anything there: a link is not followed, a pipe not waited for.
+        descriptor = os.open(note, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError):
+        return None
+    try:
+        with os.fdopen(descriptor, "rb") as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_BYTES:
+                return None
+            stored = json.loads(file.read(_LARGEST_BYTES))
         if stored["format"] != _FORMAT:
             return None
         return [_Known(**{key: str(line[key]) for key in _Known.__annotations__}) for line in stored["ledgers"]]

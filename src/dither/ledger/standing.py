@@ -16,7 +16,7 @@ from dither.errors import LedgerCorrupt
 from dither.ledger.amounts import DELTA_QUANTUM, amount, amount_text, charge_up
 from dither.ledger.chain import Json
 
-__all__ = ["DATASET", "Standing", "Terms", "analyst_level", "day_level"]
+__all__ = ["DATASET", "Standing", "Terms", "analyst_level", "day_level", "refusals_level"]
 
 DATASET = "dataset"
 
@@ -27,6 +27,10 @@ def analyst_level(analyst: str) -> str:
 
 def day_level(analyst: str, day: str) -> str:
     return f"day:{day}:{analyst}"
+
+
+def refusals_level(analyst: str, day: str) -> str:
+    return f"refusals:{day}:{analyst}"
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Standing:
     """Charges with Gaussian noise: one is enough to close the epsilon meter, none left (after a void) reopens it."""
     failures: int = 0
     """Engine failures and lost answers since the owner last looked."""
+    refusals: int = 0
+    """Records of one analyst's refusals on one day: a level of its own, which charges never touch."""
     promise: str = ""
     """Data set only: digest of the promise in force."""
     release: str = ""
@@ -132,6 +138,7 @@ class Standing:
             delta=amount(stored.get("delta", "0")),
             gaussians=int(stored.get("gaussians", 0)),
             failures=int(stored.get("failures", 0)),
+            refusals=int(stored.get("refusals", 0)),
             promise=str(stored.get("promise", "")),
             release=str(stored.get("release", "")),
             closed=str(stored.get("closed", "")),
@@ -139,7 +146,7 @@ class Standing:
 
 
 _METERS = ("epsilon", "rho", "delta")
-_COUNTS = ("gaussians", "failures")
+_COUNTS = ("gaussians", "failures", "refusals")
 _NAMES = ("promise", "release", "closed")
 
 

@@ -21,6 +21,7 @@ from dither.ledger.chain import GENESIS, canonical, digest, receipt_digest, row_
 from dither.ledger.effects import levels_of, standings_after
 from dither.ledger.journal import log_row
 from dither.ledger.model import LogRow, Receipt, ReleasedVector, Verification
+from dither.ledger.opening import identity_problem
 from dither.ledger.series import has_states
 from dither.ledger.standing import Standing
 from dither.ledger.storage import schema
@@ -70,7 +71,8 @@ def verify_ledger(connection: Connection, key: bytes, receipt: Receipt | None) -
             return Verification(replay.seq, replay.head, "The row's content cannot be read.", row.seq)
     try:
         problem = (
-            _check_standings(connection, replay)
+            identity_problem(connection)
+            or _check_standings(connection, replay)
             or _check_vectors(connection, replay)
             or _check_states(connection, replay)
         )

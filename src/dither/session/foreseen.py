@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from dither.accounting import Price
 from dither.ledger.model import ReleasedVector, Reservation
 from dither.plan.price import Offer, PricedPlan
-from dither.session.stages import Stage, parts_of, prepare
+from dither.session.needs import unpaid
+from dither.session.stages import Stage, charged, parts_of, prepare
 from dither.session.vectors import law_facts
 
 if TYPE_CHECKING:
@@ -42,10 +43,7 @@ class Foreseen:
 
     @property
     def cost(self) -> Price:
-        total = Price()
-        for stage in self.stages:
-            total = total + stage.cost
-        return total
+        return charged(self.stages, allowance=False)
 
     @property
     def parts(self) -> list[tuple[PricedPlan, frozenset[tuple[int, int]]]]:
@@ -83,7 +81,8 @@ class Foresight:
             # Only now: all stages of a question are looked up before the first of them is measured.
             for stage in stages:
                 self._release(stage, planned)
-            found[place] = Foreseen(priced, tuple(stages), _unpaid(stages))
+            needs = [need for stage in stages for need in stage.needs]
+            found[place] = Foreseen(priced, tuple(stages), unpaid(needs))
         return found
 
     def _stage(
@@ -133,13 +132,6 @@ def vectors_in(priced: PricedPlan) -> int:
 
 def offer_of(share: Fraction, vectors: int, *, rho: bool) -> Offer:
     return Offer(rho=share * vectors) if rho else Offer(epsilon=share * vectors)
-
-
-def _unpaid(stages: Sequence[Stage]) -> Price:
-    """The stored prices of what others paid for, each once."""
-    needs = [need for stage in stages for need in stage.needs if not need.paid]
-    found = {(n.known.entry_id, n.known.position): n.known.price for n in needs if n.known is not None}
-    return sum(found.values(), Price())
 
 
 def _place(entry_id: str) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, overload
 
 from dither.accounting import Price
 from dither.answer.answer import Answer
-from dither.answer.finishing import finish, rehearse
+from dither.answer.finishing import finish
 from dither.answer.receipt import Receipt
 from dither.errors import InvalidParameter, QueryRefused
 from dither.exact import Number, positive
@@ -27,7 +27,8 @@ from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.price import PricedPlan
 from dither.session import receipts
 from dither.session.offers import Offered, planned
-from dither.session.stages import total_of
+from dither.session.refusals import noted
+from dither.session.stages import charged
 from dither.session.wishes import Wanted, read_questions
 from dither.sql.offers import offers_in
 
@@ -86,11 +87,12 @@ def ask_many(
 ) -> Answers:
     """See `Session.ask_many`."""
     epoch = session.ledger.current_release
-    together, priced = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
-    fingerprint = plan_fingerprint(together.whole, session.catalog)
-    stages = session.reserved(priced, epoch, fingerprint, request)
+    with noted(session, questions if isinstance(questions, str) else ";\n".join(map(str, questions))):
+        together, priced, stated = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
+        fingerprint = plan_fingerprint(together.whole, session.catalog)
+        stages = session.reserved(priced, stated, epoch, fingerprint, request)
     tables, signed = session.measured(stages)
-    cost = total_of(stages)
+    cost = charged(stages, allowance=False)
     receipt = receipts.make(session, together.whole, fingerprint, epoch, stages, cost, signed)
     answers = []
     for plan in together.plans:
@@ -110,7 +112,7 @@ def explain_many(
     weights: Sequence[Number] | None = None,
 ) -> Explanation:
     """See `Session.explain_many`."""
-    together, priced = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
+    together, priced, _ = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
     explained = session.explained(priced)
     return replace(explained, notes=(*explained.notes, *_by_themselves(together, priced)))
 
@@ -122,7 +124,7 @@ def _priced(
     *,
     epsilon: Number | None,
     rho: Number | None,
-) -> tuple[_Together, PricedPlan]:
+) -> tuple[_Together, PricedPlan, Offered]:
     """The questions as one plan, priced, each finish rehearsed."""
     wanted = _read(questions)
     together = _planned(session, wanted, _weights(wanted, weights))
@@ -132,11 +134,10 @@ def _priced(
     )
     priced = session.priced(together.whole, stated)
     session.rehearse(priced)
-    stand_ins = session.stand_ins(priced)
     for number, plan in enumerate(together.plans, 1):
         with _numbered(number):
-            rehearse(plan, [table for table in stand_ins if table.name in dict(plan.aggregates)])
-    return together, priced
+            session.rehearse_finish(plan, priced)
+    return together, priced, stated
 
 
 def _read(questions: str | Sequence[str]) -> list[Wanted]:

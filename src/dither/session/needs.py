@@ -2,21 +2,23 @@
 
 Flow: `Session.ask` and `explain` look vectors up here; what is not known is reserved, measured and paid for.
 A released vector serves when it is at least as accurate as the one planned, and this analyst has paid for it, or its
-stored price fits the offer (their allowance is then charged, once; the data set is not).
+stored price fits the offer (their allowance is then charged, once; the data set is not). All that is charged for one
+question, measured anew or paid for like that, stays within the offer.
 Proof: docs/proofs/plan/reuse.md
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from dither.accounting import Event, Price, price
 from dither.ledger.model import ReleasedVector
 from dither.plan.price import Offer, Place, PricedCube, PricedPlan, PricedVector
 from dither.session.vectors import as_accurate, law_from_facts
 
-__all__ = ["Need", "cost_of", "events_of", "find_needs"]
+__all__ = ["Need", "cost_of", "events_of", "find_needs", "unpaid"]
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,65 @@ def find_needs(
     analyst: str,
     identity: Callable[[int, int], str],
     released: Callable[[str], Sequence[ReleasedVector]],
+    limit: Fraction | None = None,
 ) -> list[Need]:
-    """Every vector of the plan, in order, with what is known of it."""
+    """Every vector of the plan, in order, with what is known of it.
+    limit: what the asker may be charged in all, on the meter of the offer; None: what measuring everything costs.
+    What others paid for and would carry the sum beyond it is measured anew."""
     own = {
         (m, p): Need(m, p, identity(m, p), v)
         for m, each in enumerate(priced.measures)
         for p, v in enumerate(each.vectors)
     }
+    if limit is None:
+        limit = _charged(priced, own)
     options = {place: _usable(need, released(need.identity), analyst, priced.offer) for place, need in own.items()}
-    found = {place: usable[0] if usable else own[place] for place, usable in options.items()}
+    found = dict(own)
+    for places, ways in _decided_together(priced, own, options):
+        for way in ways:
+            chosen = found | (way or {place: own[place] for place in places})
+            if _charged(priced, chosen) <= limit:
+                found = chosen
+                break
+    return list(found.values())
+
+
+Found = Mapping[Place, Need]
+Options = Mapping[Place, list[Need]]
+
+
+def _decided_together(
+    priced: PricedPlan, own: Found, options: Options
+) -> Iterator[tuple[Sequence[Place], list[dict[Place, Need] | None]]]:
+    """Places that are decided at once, and what may be taken for them, the best first; None is to measure them anew."""
+    paid = {place: [option for option in usable if option.paid] for place, usable in options.items()}
+    in_cubes = {place for cube in priced.cubes for place in cube.places}
     for m, measure in enumerate(priced.measures):
+        places = [place for place in own if place[0] == m and place not in in_cubes]
         if measure.measure.has_private_keys:
             # Private groups were chosen together: all vectors come from one entry, or all are measured anew.
-            places = [place for place in own if place[0] == m]
-            found |= _of_one_entry(places, options) or {place: own[place] for place in places}
+            yield places, [_of_one_entry(places, options), _of_one_entry(places, paid), None]
+        else:
+            for place in (place for place in places if options[place]):
+                yield [place], [{place: option} for option in [*options[place][:1], *paid[place][:1]]] + [None]
     for cube in priced.cubes:
-        found |= _of_cube(cube, priced.offer, own, options, found)
-    return list(found.values())
+        yield cube.places, [*_of_cube(cube, options), *_of_cube(cube, paid), None]
+
+
+def unpaid(needs: Iterable[Need]) -> Price:
+    """The stored prices of what others paid for, each once."""
+    known = [need.known for need in needs if need.known is not None and not need.paid]
+    return sum({(one.entry_id, one.position): one.price for one in known}.values(), Price())
+
+
+def _charged(priced: PricedPlan, found: Found) -> Fraction:
+    fresh = cost_of(priced, [need for need in found.values() if need.known is None])
+    return _on_meter(fresh + unpaid(found.values()), priced.offer)
+
+
+def _on_meter(price: Price, offer: Offer) -> Fraction:
+    """In epsilon for an offer in epsilon, which buys nothing that has none; else in rho."""
+    return price.epsilon if offer.epsilon is not None and price.epsilon is not None else price.rho
 
 
 def cost_of(priced: PricedPlan, wanted: Iterable[Need]) -> Price:
@@ -90,24 +134,16 @@ def _fits(stored: Price, offer: Offer) -> bool:
     return offer.rho is not None and stored.rho <= offer.rho
 
 
-def _of_cube(
-    cube: PricedCube,
-    offer: Offer,
-    own: Mapping[Place, Need],
-    options: Mapping[Place, list[Need]],
-    found: Mapping[Place, Need],
-) -> dict[Place, Need]:
-    """Groupings measured together agree: so from one entry if there is one, else from several where nothing is missing,
-    else all anew."""
+def _of_cube(cube: PricedCube, options: Options) -> Iterator[dict[Place, Need]]:
+    """Groupings measured together agree: so from one entry if there is one, else from several where nothing is missing.
+    Finest groupings that others paid for have parts in common, and each costs all of its own."""
     together = _of_one_entry(cube.places, options)
     if together is not None:
-        together = _finest_paid(together, cube)
-        due = [need.known.price.rho for need in together.values() if need.known is not None and not need.paid]
-        # Finest groupings that others paid for have parts in common, and each costs all of its own.
-        if offer.rho is not None and sum(due) <= offer.rho:
-            return together
-    known = all(found[place].known is not None and found[place].paid for place in cube.places)
-    return {} if known else {place: own[place] for place in cube.places}
+        yield _finest_paid(together, cube)
+    paid = {place: next((option for option in options[place] if option.paid), None) for place in cube.places}
+    known = {place: option for place, option in paid.items() if option is not None}
+    if len(known) == len(paid):
+        yield known
 
 
 def _finest_paid(together: dict[Place, Need], cube: PricedCube) -> dict[Place, Need]:
@@ -119,7 +155,7 @@ def _finest_paid(together: dict[Place, Need], cube: PricedCube) -> dict[Place, N
     return {place: need if place in finest else replace(need, paid=True) for place, need in together.items()}
 
 
-def _of_one_entry(places: Sequence[Place], options: Mapping[Place, list[Need]]) -> dict[Place, Need] | None:
+def _of_one_entry(places: Sequence[Place], options: Options) -> dict[Place, Need] | None:
     """All of the vectors from one ledger entry that holds them; None where there is none."""
     by_entry = [{o.known.entry_id: o for o in options[place] if o.known is not None} for place in places]
     shared = set(by_entry[0]).intersection(*by_entry[1:]) if by_entry else set()

@@ -26,7 +26,7 @@ from dither.sql.offers import StatedInText, offers_in
 if TYPE_CHECKING:
     from dither.session.session import Session
 
-__all__ = ["Offered", "Within", "check_intervals", "keeping", "offered", "planned"]
+__all__ = ["Offered", "Within", "check_charge", "check_intervals", "keeping", "offered", "planned"]
 
 Within = Number | Mapping[str, Number]
 """A ± for every noisy column, or by column; as text also `n=50, total=2000`."""
@@ -150,6 +150,26 @@ def _check_ceiling(
         code="M-122",
         hint=f"Nothing was charged.{instead}",
     )
+
+
+def check_charge(session: Session, offer: Offer, stated: Offered, price: Price) -> None:
+    """Once more, right before it is charged: what others released since it was priced may have changed what is found.
+    Raises BudgetError [M-122] beyond `at_most`, GuaranteeError beyond the offer, which `needs` keeps to."""
+    cost = price.rho if offer.epsilon is None or price.epsilon is None else price.epsilon
+    if cost > offer.total:
+        raise GuaranteeError("A question was about to be charged more than was offered.")
+    if stated.at_most is None:
+        return
+    on_rho = session.ledger.budget.notion == "zcdp"
+    charge = price.rho if on_rho or price.epsilon is None else price.epsilon
+    if charge > stated.at_most:
+        meter = "rho" if on_rho else "epsilon"
+        raise BudgetError(
+            f"What others asked meanwhile changed the price: {meter} {decimal_text(charge)} now; at_most allows "
+            f"{decimal_text(stated.at_most)}.",
+            code="M-122",
+            hint="Nothing was charged. Ask again: it is priced anew.",
+        )
 
 
 def _value(part: StatedInText, question: str) -> Value:

@@ -33,6 +33,7 @@ from dither.plan.price import Offer
 from dither.plan.series import SeriesDays, SeriesQuestion, causal, check_text, outside_bounds, series_question
 from dither.secret import open_secret
 from dither.session.offers import offered
+from dither.session.refusals import noted
 from dither.session.series_explain import SeriesExplanation, explained
 from dither.session.series_rows import SeriesDay, SeriesRange
 
@@ -68,7 +69,8 @@ def open_series(
     stored = book.find(session.analyst, name)
     begin = None if first is None else _date(first, "first")
     if stored is None:
-        stored = _begin(session, book, question, name=name, first=begin, days=days, epsilon=epsilon, rho=rho)
+        with noted(session, question):
+            stored = _begin(session, book, question, name=name, first=begin, days=days, epsilon=epsilon, rho=rho)
     if question is not None:
         _check_meaning(stored, _lowered(session, question))
     _check_terms(stored, begin, days, epsilon, rho)

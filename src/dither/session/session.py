@@ -40,9 +40,10 @@ from dither.session.budget import BudgetView
 from dither.session.decide import decide, foresee
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
-from dither.session.offers import Offered, Within, check_intervals, keeping, offered, planned
+from dither.session.offers import Offered, Within, check_charge, check_intervals, keeping, offered, planned
 from dither.session.opaque import OpaqueStatistics
-from dither.session.stages import Stage, bound, parts_of, prepare, total_of
+from dither.session.refusals import noted
+from dither.session.stages import Stage, bound, charged, parts_of, prepare
 from dither.sql.printing import sql_type
 from dither.sql.types import Kind
 
@@ -121,16 +122,22 @@ class Session(OpaqueStatistics):
         The text may state the offer itself, as in `/* epsilon=0.5 */`.
         Raises QueryRefused, PolicyRefused, BudgetError, EngineError, LedgerError; a refusal costs nothing."""
         epoch = self.ledger.current_release
-        stated = offered(
-            question, epsilon=epsilon, rho=rho, within=within, at_most=at_most, quantile_intervals=quantile_intervals
-        )
-        plan, priced, chosen = decide(self, question, stated)
-        self.rehearse(priced)
-        fingerprint = plan_fingerprint(plan, self.catalog)
-        stages = self.reserved(priced, epoch, fingerprint, request)
+        with noted(self, question):
+            stated = offered(
+                question,
+                epsilon=epsilon,
+                rho=rho,
+                within=within,
+                at_most=at_most,
+                quantile_intervals=quantile_intervals,
+            )
+            plan, priced, chosen = decide(self, question, stated)
+            self.rehearse(priced)
+            fingerprint = plan_fingerprint(plan, self.catalog)
+            stages = self.reserved(priced, stated, epoch, fingerprint, request)
         tables, signed = self.measured(stages)
         finished = finish(plan, tables)
-        cost = total_of(stages) + chosen.price
+        cost = charged(stages, allowance=False) + chosen.price
         receipt = receipts.make(self, plan, fingerprint, epoch, stages, cost, signed)
         notes = (*chosen.notes, *plan.notes)
         return Answer(plan, finished, tuple(tables), cost, receipt, notes, self.invented, self.catalog.unit_name)
@@ -308,21 +315,29 @@ class Session(OpaqueStatistics):
     def rehearse(self, priced: PricedPlan) -> None:
         """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
         for _, part in parts_of(priced):
-            listed = {m.measure.name: m.measure.domain.size for m in part.measures if m.measure.domain is not None}
-            aliases = {alias: listed[name] for alias, name in part.plan.aliases if name in listed}
-            large = may_be_large(part.plan, listed | aliases)
-            if large or not part.plan.plain:
-                rehearse(part.plan, self.stand_ins(part, None if large else 50))
+            self.rehearse_finish(part.plan, part)
             measures = [measure.measure for measure in part.measures]
             self.engine.prepare([blank(measure) for measure in measures] if priced.phases else measures)
 
-    def reserved(self, priced: PricedPlan, epoch: str, fingerprint: str, request: str | None) -> list[Stage]:
+    def rehearse_finish(self, plan: nodes.Plan, priced: PricedPlan) -> None:
+        """Run the finish of `plan`, which is that of `priced` or of one question in it."""
+        listed = {m.measure.name: m.measure.domain.size for m in priced.measures if m.measure.domain is not None}
+        aliases = {alias: listed[name] for alias, name in priced.plan.aliases if name in listed}
+        large = may_be_large(plan, listed | aliases)
+        if large or not plan.plain:
+            named = dict(plan.aggregates)
+            rehearse(plan, [table for table in self._stand_ins(priced, None if large else 50) if table.name in named])
+
+    def reserved(
+        self, priced: PricedPlan, stated: Offered, epoch: str, fingerprint: str, request: str | None
+    ) -> list[Stage]:
         """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
         stages: list[Stage] = []
         try:
             for name, part in parts_of(priced):
                 stage = self._prepare(name, part, stages, epoch)
                 stages.append(stage)
+                check_charge(self, priced.offer, stated, charged(stages, allowance=self.own_level is not None))
                 if stage.wanted:
                     key = f"{request}/{name}" if request is not None and name else request
                     stage.reservation = _fresh(self._reserve(stage, epoch, fingerprint, key))
@@ -339,7 +354,9 @@ class Session(OpaqueStatistics):
         for name, part in parts_of(priced):
             stages.append(self._prepare(name, part, stages, self.ledger.current_release))
         parts = [(stage.priced, _known_places(stage)) for stage in stages]
-        return explain_plan(parts, total_of(stages), self.catalog, self.ledger.remaining(self.own_level))
+        return explain_plan(
+            parts, charged(stages, allowance=False), self.catalog, self.ledger.remaining(self.own_level)
+        )
 
     def measured(self, stages: list[Stage]) -> tuple[list[NoisyTable], SignedReceipt | None]:
         """The noisy tables of the last stage, each stage read with the results of those before it written in."""
@@ -433,7 +450,7 @@ class Session(OpaqueStatistics):
             tables.append(_table(measure, priced.plan, keys, tuple(values for _, values in opened), laws))
         return _with_aliases(tables, priced.plan)
 
-    def stand_ins(self, priced: PricedPlan, first: int | None = 50) -> list[NoisyTable]:
+    def _stand_ins(self, priced: PricedPlan, first: int | None) -> list[NoisyTable]:
         """Noisy tables of zeros over the first, or all, public groups, to rehearse the finish before anything is
         charged."""
         tables = []

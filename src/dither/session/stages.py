@@ -18,9 +18,9 @@ from dither.plan import nodes
 from dither.plan.fingerprint import vector_identity
 from dither.plan.phases import named_in
 from dither.plan.price import PricedPlan
-from dither.session.needs import Need, cost_of, find_needs
+from dither.session.needs import Need, cost_of, find_needs, unpaid
 
-__all__ = ["Stage", "bound", "parts_of", "prepare", "total_of"]
+__all__ = ["Stage", "bound", "charged", "parts_of", "prepare"]
 
 
 @dataclass
@@ -72,7 +72,18 @@ def prepare(
         inputs = repr([(n, by_name[n].priced.plan.finish_sql, by_name[n].places()) for n in named])
         return vector_identity(measure, p, catalog, release=release, public_version=version_of(measure), inputs=inputs)
 
-    return Stage(name, priced, find_needs(priced, analyst=analyst, identity=identity, released=released))
+    # The parts of a question share its offer: each alone keeps to what it was planned to cost.
+    limit = None if name or priced.phases else priced.offer.total
+    return Stage(name, priced, find_needs(priced, analyst=analyst, identity=identity, released=released, limit=limit))
+
+
+def charged(stages: Sequence[Stage], *, allowance: bool) -> Price:
+    """What these stages cost.  allowance: together with the stored prices of what others paid for, which an analyst's
+    own allowance is charged."""
+    total = Price()
+    for stage in stages:
+        total = total + stage.cost
+    return total + unpaid(need for stage in stages for need in stage.needs) if allowance else total
 
 
 def bound(stage: Stage, before: Sequence[Stage], bind: Callable[..., nodes.Measure]) -> PricedPlan:
@@ -88,11 +99,3 @@ def parts_of(priced: PricedPlan) -> list[tuple[str, PricedPlan]]:
     for phase, inner in zip(priced.plan.phases, priced.phases, strict=True):
         parts += [(name or phase.name, part) for name, part in parts_of(inner)]
     return [*parts, ("", priced)]
-
-
-def total_of(stages: Sequence[Stage]) -> Price:
-    """What must be measured for all of them."""
-    total = Price()
-    for stage in stages:
-        total = total + stage.cost
-    return total

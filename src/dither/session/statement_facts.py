@@ -125,7 +125,7 @@ def gather(catalog: Catalog, ledger: Ledger | None, *, where: str = "") -> Facts
         reuses=len(entries) - len(asked),
         mechanisms=dict(events),
         askers=tuple(_asker(catalog, name, ledger) for name in names),
-        commands=tuple(_command(row) for row in log if row.entry is None),
+        commands=tuple(_command(row) for row in log if row.entry is None and row.kind != "refused"),
         agrees=bool(promises) and promises[-1].get("promise") == catalog.promise_digest(),
         head=log[-1].hash if log else None,
         taus=taus,

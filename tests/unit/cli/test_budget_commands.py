@@ -53,6 +53,23 @@ def test_an_import_shows_what_was_booked_and_what_is_left(folder: Path, capsys: 
     assert "poster, released elsewhere by Dr. Roe on 2026-01-02: paper" in capsys.readouterr().out
 
 
+def test_the_log_shows_what_was_refused_and_no_analyst_steers_the_terminal(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(ASK) == 0
+    assert main(["ask", "SELECT * FROM care", "-e", "1"]) == 2
+    assert main(["ask", "SELECT COUNT(*) FROM care", "-e", "9"]) == 3
+    assert main(["ask", "SELECT '\x1b]0;owned\x07\u202e' FROM care", "-e", "1"]) == 2
+    capsys.readouterr()
+    assert main(["budget", "log"]) == 0
+    shown = capsys.readouterr().out
+    lines = [line for line in shown.splitlines() if "refused" in line]
+    assert len(lines) == 3 and "SELECT * FROM care" in lines[0] and "M-100" in lines[1]
+    assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
+    assert main(["budget", "verify"]) == 0
+    assert spent() == "1/4"
+
+
 def test_an_import_beyond_the_budget_is_booked_and_says_what_follows(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

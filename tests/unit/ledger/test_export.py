@@ -43,6 +43,7 @@ def lines(open_ledger, question, measured) -> list[str]:
     ledger.grant(epsilon=1, reason="more")
     ledger.grant(epsilon="0.5", analyst="bob", reason="more")
     ledger.unfreeze("ada", reason="looked")
+    ledger.record_refusal("ada", "SELECT 'ε' FROM visits", "S-104")
     ledger.open_release("2")
     ledger.adopt_promise("a" * 64, "the same again")
     told = {"who": "Dr. Roe", "when": "2026-01-02", "reason": 'Träger\'s "paper"'}
@@ -67,7 +68,7 @@ def test_the_documented_script_re_adds_the_ledger(lines, tmp_path) -> None:
     kinds = {json.loads(line)["kind"] for line in lines[1:-1]}
     assert kinds == {
         "created", "reserved", "answered", "void", "failed", "reused", "granted", "unfrozen", "release", "promise",
-        "imported", "merged", "restored",
+        "imported", "merged", "restored", "refused",
     }  # fmt: skip
 
 

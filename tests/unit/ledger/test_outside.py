@@ -155,7 +155,8 @@ def test_a_merge_again_charges_nothing(ledger, sister) -> None:
 
 
 def test_a_merge_that_died_between_the_two_ledgers_is_finished_by_the_next(ledger, sister) -> None:
-    sister._close(into=ledger.dataset, ledger=ledger.id, reason="one catalog now")
+    with sister._journal.writing() as page:
+        sister._close(page, into=ledger.dataset, ledger=ledger.id, reason="one catalog now")
     assert ledger.spent().epsilon == 0
     assert not ledger.merge(sister, reason="one catalog now").repeated
     assert ledger.spent().epsilon == Fraction(1, 4) and len(sister.log()) == 5
@@ -301,7 +302,8 @@ def test_verification_knows_a_booking_made_twice_and_a_charge_after_the_end(open
     found = ledger.verify()
     assert found.first_broken == 3 and "booked before" in found.problem
 
-    other._close(into="hospital", ledger=ledger.id, reason="one")
+    with other._journal.writing() as page:
+        other._close(page, into="hospital", ledger=ledger.id, reason="one")
     with other._journal.writing() as page:
         page.append("imported", facts=facts)
     assert "closed" in other.verify().problem

@@ -180,3 +180,33 @@ def test_a_small_grant_after_a_restored_backup_does_not_open_the_other_meter(ope
     ledger.grant(epsilon=1, reason="go on")
     with pytest.raises(BudgetExceeded):
         ledger.reserve(question("0.001"))
+
+
+@pytest.mark.parametrize("reason", ["x" * 2001, "two\nlines", "\x1b]0;owned\x07", "a\x00b", "\ud800", "\u202egnp"])
+def test_a_reason_is_one_printable_line_whatever_the_command(open_ledger, reason) -> None:
+    ledger, other = open_ledger(""), open_ledger("", dataset="other")
+    rows = len(ledger.log()), len(other.log())
+    for command in (
+        lambda: ledger.grant(epsilon=1, reason=reason),
+        lambda: ledger.unfreeze("ada", reason=reason),
+        lambda: ledger.unfreeze(reason=reason),
+        lambda: ledger.adopt_promise("b" * 64, reason),
+        lambda: ledger.open_release("2", reason),
+        lambda: ledger.charge_worst_case(reason),
+        lambda: ledger.merge(other, reason=reason),
+        lambda: ledger.inherit(other, reason=reason),
+    ):
+        with pytest.raises(InvalidParameter, match="reason") as refused:
+            command()
+        assert len(str(refused.value)) < 300
+    assert (len(ledger.log()), len(other.log())) == rows
+
+
+@pytest.mark.parametrize("step", ["1e10", "1e-40", Fraction(1, 3**90), "1e999", Fraction(10**2000)])
+def test_a_grant_no_owner_can_mean_is_refused(ledger, step) -> None:
+    # Its digits would be in every row from then on; beyond 400 characters no ledger could read them again.
+    for terms in ({"epsilon": step}, {"epsilon": 1, "delta": step}, {"epsilon": step, "analyst": "bob"}):
+        with pytest.raises(InvalidParameter):
+            ledger.grant(**terms, reason="more")
+    ledger.grant(epsilon="1/3", reason="more")
+    assert ledger.budget.epsilon == Fraction(10, 3) and ledger.verify().holds

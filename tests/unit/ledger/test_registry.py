@@ -158,3 +158,34 @@ def test_a_ledger_in_memory_leaves_no_note_but_learns_of_others(tmp_path: Path, 
     assert not (source.parent / NOTE).exists()
     remember(str(source), ledger=ledger_file(tmp_path, "a.ledger"), identity="A", dataset="hospital")
     assert kinds(source, "", "M") == [("a.ledger", "other")]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("what", ["pipe", "folder", "link", "huge", "device", "dangling link"])
+def test_whatever_else_lies_where_a_note_would_be_is_neither_followed_nor_waited_for_nor_changed(
+    tmp_path: Path, source: Path, what: str
+) -> None:
+    note, a = source.parent / NOTE, ledger_file(tmp_path, "a.ledger")
+    elsewhere = tmp_path / "elsewhere.json"
+    line = {"source": source.name, "ledger": str(tmp_path / "b.ledger"), "id": "B", "dataset": "b"}
+    elsewhere.write_text(json.dumps({"format": "dither ledgers 1", "ledgers": [line]}))
+    match what:
+        case "pipe":
+            os.mkfifo(note)
+        case "folder":
+            note.mkdir()
+        case "link":
+            note.symlink_to(elsewhere)
+        case "huge":
+            with open(note, "wb") as file:
+                file.truncate(1 << 40)
+        case "device":
+            note.symlink_to("/dev/zero")
+        case _:
+            note.symlink_to(tmp_path / "nothing")
+    before = os.lstat(note)
+    assert kinds(source, a, "A") == []
+    # The user's own folder takes the note instead.
+    assert remember(str(source), ledger=a, identity="A", dataset="hospital")
+    after = os.lstat(note)
+    assert (after.st_ino, after.st_mode, after.st_size) == (before.st_ino, before.st_mode, before.st_size)

@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from dither.errors import LedgerError
+from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger import Receipt
 from dither.ledger.chain import GENESIS, canonical, row_hash
 from dither.ledger.effects import levels_of, standings_after
@@ -228,3 +228,44 @@ def test_a_vector_that_was_not_reserved_is_found(used, path) -> None:
 def test_a_table_that_cannot_be_read_is_said(used, path, column) -> None:
     edit(path, f"UPDATE dither_vector SET {column} = 'x'")
     assert "cannot be read" in used[0].verify().problem
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE dither_identity SET dataset = 'other'", "UPDATE dither_identity SET created_at = '2020'"]
+)
+def test_a_ledger_under_another_s_name_is_found(used, open_ledger, path, statement) -> None:
+    # Its spend would be counted for other people.
+    ledger, _ = used
+    edit(path, statement)
+    assert "first row says" in ledger.verify().problem
+    ledger.close()
+    for dataset in ("hospital", "other"):
+        with pytest.raises(LedgerCorrupt):
+            open_ledger(dataset=dataset)
+
+
+def test_a_chain_written_anew_holds_by_itself_and_fails_every_receipt_of_the_old_one(
+    open_ledger, question, measured, path
+) -> None:
+    """What docs/proofs/ledger/hash-chain.md says a chain cannot show, and what does."""
+    ledger = open_ledger()
+    first = ledger.answer(ledger.reserve(question("0.2")), measured("0.2"))
+    later = ledger.answer(ledger.reserve(question("0.1")), measured("0.1"))
+    head, rows = GENESIS, []
+    for row in ledger.log():
+        body = json.loads(row.body)
+        if row.kind == "reserved":
+            body["facts"]["text"] = "SELECT 1"
+        columns = (row.seq, row.kind, row.entry, row.analyst, row.request, row.at, row.day, canonical(body))
+        previous, head = head, row_hash(head, columns)
+        rows.append((columns[-1], previous, head, row.seq))
+    ledger.close()
+    with sqlite3.connect(path) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.executemany("UPDATE dither_log SET body = ?, previous = ?, hash = ? WHERE seq = ?", rows)
+    connection.close()
+    rewritten = open_ledger()
+    assert rewritten.verify().holds
+    for receipt in (first, later):
+        assert not rewritten.verify(receipt).holds

@@ -33,12 +33,23 @@ _SQLITE: dict[int, tuple[type[LedgerError], str, str, str]] = {
     sqlite3.SQLITE_NOTADB: (LedgerCorrupt, "L-310", "the file is not a ledger", "Check the path under [dataset]."),
 }
 
-_LOCK_NOT_AVAILABLE = "55P03"
-"""PostgreSQL's state when lock_timeout went by; class 23 is a broken constraint."""
+_POSTGRES: dict[str, tuple[type[LedgerError], str, str, str]] = {
+    # lock_timeout went by.
+    "55P03": (LedgerConflict, "L-210", "another program holds it", "Try again; end a stuck writer."),
+    "25006": (LedgerError, "L-110", "it is read-only", "Connect to the primary server, as a role that may write."),
+    "42501": (LedgerError, "L-110", "access is denied", "Grant this role the ledger's tables."),
+    "53100": (LedgerError, "L-130", "the disk is full", "Free some space, then ask again."),
+    "58030": (LedgerError, "L-120", "the disk fails or is full", "Check the disk, then ask again."),
+    "XX001": (LedgerCorrupt, "L-310", "a table is damaged", "Restore a backup as documented."),
+    "XX002": (LedgerCorrupt, "L-310", "an index is damaged", "Restore a backup as documented."),
+}
+"""By PostgreSQL's own states. Class 23, a broken constraint, is apart."""
 
 _SYSTEM = {
     errno.ENOSPC: sqlite3.SQLITE_FULL,
     errno.EDQUOT: sqlite3.SQLITE_FULL,
+    # A limit on the size of files (ulimit -f).
+    errno.EFBIG: sqlite3.SQLITE_FULL,
     errno.EROFS: sqlite3.SQLITE_READONLY,
     errno.EACCES: sqlite3.SQLITE_READONLY,
     errno.EPERM: sqlite3.SQLITE_READONLY,
@@ -76,11 +87,15 @@ def _of_database(error: BaseException | None) -> DitherError:
     if code is not None:
         # The low byte is the primary result code; the rest refines it.
         return _of_code(code & 0xFF)
-    if state == _LOCK_NOT_AVAILABLE:
-        return _of_code(sqlite3.SQLITE_BUSY)
+    if state in _POSTGRES:
+        return _said(_POSTGRES[state])
     return LedgerError("The ledger's database cannot be used.", hint=f"Check that it runs and admits us. {_KEPT}")
 
 
 def _of_code(code: int) -> LedgerError:
-    kind, number, what, hint = _SQLITE.get(code, (LedgerError, "L-100", "its database reports an error", "Try again."))
+    return _said(_SQLITE.get(code, (LedgerError, "L-100", "its database reports an error", "Try again.")))
+
+
+def _said(failure: tuple[type[LedgerError], str, str, str]) -> LedgerError:
+    kind, number, what, hint = failure
     return kind(f"The ledger cannot be used: {what}.", code=number, hint=f"{hint} {_KEPT}")

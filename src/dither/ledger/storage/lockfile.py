@@ -12,23 +12,29 @@ file). A process that dies anywhere frees its bytes, and the line moves on.
 
 POSIX drops *all* of a process's locks on a file when it closes *any* descriptor of it, so a process opens each lock
 file once: `shared_lock_file` hands out the one it has. Offsets are far beyond the file's end: locking needs no bytes.
+
+Each process also shares a byte that stands for the running system, so that one of another machine that came to the same
+file, over a network or between guests of one host, is seen as long as its locks are. SQLite would see nothing of it.
 Losing the file costs fairness, and makes living sessions look dead (their open questions count as lost: the safe side).
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import secrets
 import struct
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dither.errors import LedgerError
 from dither.ledger.storage.turns import ThreadTurns
 
-__all__ = ["LockFile", "release_lock_file", "shared_lock_file"]
+__all__ = ["LockFile", "in_use", "release_lock_file", "shared_lock_file"]
 
 _DISPENSER = 0
 _TURN = 1
@@ -36,6 +42,11 @@ _IMPATIENCE = 2
 _TICKETS = 1 << 32
 _SESSIONS = 1 << 62
 _TICKET_LIMIT = 1 << 60
+_SYSTEMS = 1 << 61
+_SYSTEM_COUNT = 1 << 40
+
+_FLOCK = struct.Struct("hhqqi0q")
+"""Linux's `struct flock` where offsets have 64 bits: type, whence, start, length, process."""
 
 _COUNTERS = struct.Struct("<QQ")
 """The next ticket, and the one that heads the line."""
@@ -53,6 +64,11 @@ class LockFile:
         self.session = _SESSIONS + secrets.randbits(56)
         """The byte this process holds for as long as it has the file open."""
         self._try_lock(self.session)
+        try:
+            self._meet_other_systems()
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def turn(self, wait_s: float) -> Iterator[None]:
@@ -72,6 +88,28 @@ class LockFile:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+    def _meet_other_systems(self) -> None:
+        """Raises LedgerError while a session of another running system has the file open. First our own byte, then the
+        look at the others': of two that come at once, one at least is refused."""
+        system = _running_system()
+        if system is None or sys.platform != "linux" or sys.maxsize < 1 << 32:
+            return
+        ours = _SYSTEMS + system
+        fcntl.lockf(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, ours)
+        for start, end in ((_SYSTEMS, ours), (ours + 1, _SYSTEMS + _SYSTEM_COUNT)):
+            if start < end and self._anybody_holds(start, end - start):
+                raise LedgerError(
+                    "The ledger is open on another machine, and its file cannot be shared among machines.",
+                    code="L-155",
+                    hint="End its sessions there first, or keep the ledger on PostgreSQL, which machines can share.",
+                )
+
+    def _anybody_holds(self, start: int, length: int) -> bool:
+        """Whether another process has a lock in this range. Only looks: two that look do not see each other."""
+        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+        kind, *_ = _FLOCK.unpack(fcntl.fcntl(self._descriptor, fcntl.F_GETLK, asked))
+        return bool(kind != fcntl.F_UNLCK)
 
     def _enter(self, deadline: float) -> bool:
         """True when the turn is ours; False when the deadline went by first."""
@@ -166,6 +204,13 @@ def shared_lock_file(path: str) -> LockFile:
         return file
 
 
+def in_use(path: str) -> bool:
+    """Whether this process has the ledger of this lock file open."""
+    with _guard:
+        key = _key(path)
+        return key is not None and key in _open
+
+
 def release_lock_file(file: LockFile) -> None:
     """Close the file, and so end this process's session, when nobody in the process uses it any more."""
     with _guard:
@@ -184,6 +229,17 @@ def _key(path: str) -> _Key | None:
     except FileNotFoundError:
         return None
     return os.getpid(), facts.st_dev, facts.st_ino
+
+
+def _running_system() -> int | None:
+    """Names the kernel that runs here from its start to its end, the same in all its containers; None where it does
+    not say."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            said = file.read(100).strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int.from_bytes(hashlib.sha256(said.encode()).digest()[:5], "big") if said else None
 
 
 def _after_fork() -> None:

@@ -7,6 +7,7 @@ Relies on locks that the kernel (a ledger file's lock file) or the server (Postg
 from __future__ import annotations
 
 import secrets
+import threading
 from typing import Protocol
 
 from sqlalchemy import Connection, Engine, text
@@ -62,16 +63,20 @@ class PostgresPresence:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+        # Threads share the connection; two that found none would each name the session, and one name would be no lock.
+        self._guard = threading.Lock()
         self._connection: Connection | None = None
         self._number = 0
 
     def token(self) -> str:
         # A dropped connection dropped the lock: others may have counted the session as dead, so it gets a new name.
-        if self._connection is None or not _answers(self._connection):
-            self._connection = self._engine.connect()
-            self._number = secrets.randbits(62)
-            self._connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": self._number})
-        return f"{self._number:x}"
+        with self._guard:
+            if self._connection is None or not _answers(self._connection):
+                self._let_go()
+                connection, number = self._engine.connect(), secrets.randbits(62)
+                connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": number})
+                self._connection, self._number = connection, number
+            return f"{self._number:x}"
 
     def alive(self, connection: Connection, token: str) -> bool:
         if token == self.token():
@@ -80,6 +85,10 @@ class PostgresPresence:
         return not free.scalar_one()
 
     def close(self) -> None:
+        with self._guard:
+            self._let_go()
+
+    def _let_go(self) -> None:
         if self._connection is not None:
             # Given back to the pool it would keep the lock: end the connection instead.
             self._connection.invalidate()

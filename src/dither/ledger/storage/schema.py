@@ -32,6 +32,8 @@ from sqlalchemy import (
 from dither.errors import LedgerConflict, LedgerError
 
 __all__ = [
+    "APART_APPLICATION_ID",
+    "APPLICATION_ID",
     "OPENS",
     "SCHEMA_VERSION",
     "SETTLES",
@@ -49,9 +51,9 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 1
-_APPLICATION_ID = 0x44495448
+APPLICATION_ID = 0x44495448
 """SQLite's application_id of a ledger: "DITH"."""
-_APART_APPLICATION_ID = 0x44495441
+APART_APPLICATION_ID = 0x44495441
 """Of a ledger of another notion than differential privacy: "DITA"."""
 
 _metadata = MetaData()
@@ -207,12 +209,12 @@ def apart_schema_exists(connection: Connection) -> bool:
 
 def create_schema(connection: Connection) -> None:
     """Create tables and append-only triggers, inside the caller's transaction."""
-    _create(connection, _metadata, _APPLICATION_ID)
+    _create(connection, _metadata, APPLICATION_ID)
 
 
 def create_apart_schema(connection: Connection) -> None:
     """The same for a ledger of a notion apart."""
-    _create(connection, _apart, _APART_APPLICATION_ID)
+    _create(connection, _apart, APART_APPLICATION_ID)
 
 
 def _create(connection: Connection, tables: MetaData, application_id: int) -> None:

@@ -17,17 +17,26 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 from sqlalchemy.pool import StaticPool
 
-from dither.errors import InvalidParameter, LedgerError
+from dither.errors import InvalidParameter, LedgerConflict, LedgerError
 from dither.ledger.storage.failures import held_by_another, translated
-from dither.ledger.storage.lockfile import release_lock_file, shared_lock_file
+from dither.ledger.storage.lockfile import in_use, release_lock_file, shared_lock_file
+from dither.ledger.storage.place import check_local, check_ours
 from dither.ledger.storage.presence import FilePresence, MemoryPresence, PostgresPresence, Presence
 from dither.ledger.storage.turns import ThreadTurns
 
 __all__ = ["FileStore", "MemoryStore", "PostgresStore", "Store", "open_store"]
 
-_WRITER_LOCK = 0x444954484552
-"""Key of PostgreSQL's advisory lock for the one writer: "DITHER"."""
+_WRITER_LOCK = 0x4449 << 48
+"""PostgreSQL's advisory locks of writers: this plus the number of the ledger's table, so that two ledgers of one
+database do not wait for each other, and one process can write to both. Sessions' own locks are below it."""
 
+_TAKE_WRITER_LOCK = text(
+    "SELECT pg_catalog.pg_advisory_xact_lock(:key + coalesce(pg_catalog.to_regclass('dither_log')::oid::bigint, 0))"
+)
+_SCHEMAS_WITH_LEDGERS = (
+    "SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE c.relname = 'dither_identity' AND n.nspname = ANY (pg_catalog.current_schemas(false))"
+)
 
 _KEPT_CONNECTIONS = 16
 """Threads that wait for their turn hold a connection each; beyond this number they make one for the occasion."""
@@ -158,6 +167,9 @@ class FileStore(Store):
         release_lock_file(self._locks)
 
     def _connect(self) -> None:
+        if not in_use(self.path + ".lock"):
+            check_local(self.path)
+            check_ours(self.path, wait_s=self.wait_s)
         self._create()
         self._locks = shared_lock_file(self.path + ".lock")
         self.presence = FilePresence(self._locks)
@@ -217,14 +229,19 @@ class FileStore(Store):
 
 
 class PostgresStore(Store):
-    """The same tables on a PostgreSQL server."""
+    """The same tables on a PostgreSQL server, in the one schema that they were found in."""
 
     def __init__(self, url: URL, wait_s: float) -> None:
         self._url = url
+        self._schema: str | None = None
         super().__init__(wait_s)
 
     def _connect(self) -> None:
-        self.engine = create_engine(self._url, hide_parameters=True, pool_pre_ping=True)
+        # Said outright: where a role's default is a stricter level, a writer's snapshot is taken before the lock is
+        # given to it, and it would go on from a head that is no longer the last.
+        self.engine = create_engine(
+            self._url, hide_parameters=True, pool_pre_ping=True, isolation_level="READ COMMITTED"
+        )
         event.listen(self.engine, "connect", self._prepare)
         # One state for all statements of a reader; writers see the latest, behind the one lock.
         self._reader = self.engine.execution_options(isolation_level="REPEATABLE READ")
@@ -234,14 +251,36 @@ class PostgresStore(Store):
         return nullcontext()
 
     def _lock(self, connection: Connection) -> None:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _WRITER_LOCK})
+        connection.execute(_TAKE_WRITER_LOCK, {"key": _WRITER_LOCK})
 
     def _prepare(self, connection: Any, _: object) -> None:
         with connection.cursor() as cursor:
             # A server may be set to acknowledge commits before they are on disk; a reservation may not.
             cursor.execute("SET synchronous_commit = on")
-            cursor.execute(f"SET lock_timeout = {round(self.wait_s * 1000)}")
+            # Roles may be set to read only, or to be cut off while they wait for their turn: lock_timeout rules that.
+            cursor.execute("SET default_transaction_read_only = off")
+            cursor.execute("SET statement_timeout = 0")
+            # 0 would be no limit at all.
+            cursor.execute(f"SET lock_timeout = {max(1, round(self.wait_s * 1000))}")
+            self._stay_in_schema(cursor)
         connection.commit()
+
+    def _stay_in_schema(self, cursor: Any) -> None:
+        """Fix the schema at the first connection: tables of the same names that somebody puts into a schema searched
+        earlier must not be taken for the ledger by the next one. Temporary tables come last."""
+        if self._schema is None:
+            found = [row[0] for row in cursor.execute(_SCHEMAS_WITH_LEDGERS).fetchall()]
+            if len(found) > 1:
+                raise LedgerConflict(
+                    "There are ledgers in several schemas of this search path.",
+                    code="L-225",
+                    hint="Name one in the URL: ?options=-csearch_path%3DSCHEMA.",
+                )
+            (current,) = cursor.execute("SELECT pg_catalog.current_schema()").fetchone()
+            self._schema = found[0] if found else current
+        if self._schema is not None:
+            setting = '"{}", pg_temp'.format(self._schema.replace('"', '""'))
+            cursor.execute("SELECT pg_catalog.set_config('search_path', %s, false)", (setting,))
 
 
 def open_store(url: str, *, wait_s: float) -> Store:
@@ -286,7 +325,7 @@ def _prepare_sqlite(engine: Engine, wait_s: float) -> None:
 
 
 def _narrow(path: str) -> None:
-    """Take group's and others' access away, from a restored backup for instance; a foreign file is left alone."""
+    """Take group's and others' access away, from a restored backup for instance; another user's file is left alone."""
     try:
         if os.stat(path).st_mode & 0o077:
             os.chmod(path, 0o600)
