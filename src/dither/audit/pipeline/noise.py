@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.audit.bounds import gdp_epsilon
+from dither.audit.bounds import discrete_gaussian_mu, gdp_epsilon
 from dither.audit.pipeline.questions import Offer
 from dither.audit.pipeline.result import Line
 from dither.audit.pipeline.world import World
@@ -50,7 +50,8 @@ privacy_unit = "uid"
 max_rows_per_unit = {TAU}
 columns = {{ k = {{ type = "integer", bounds = [0, {GROUPS - 1}] }}, v = {{ type = "integer", bounds = [0, 10] }} }}
 """
-_CROWD = f"SELECT 10000 + i, i % {GROUPS}, 3 + i % 4 FROM range({3 * GROUPS}) AS r(i)"
+_CROWD = f"SELECT 10000 + i, i % {GROUPS}, 3 + i // {GROUPS} FROM range({3 * GROUPS}) AS r(i)"
+"""Three units in every group, with the values 3, 4 and 5: all groups of a database must have one law."""
 _ONE_MORE = f"SELECT 1000000 + i % {GROUPS}, i % {GROUPS}, 10 FROM range({TAU * GROUPS}) AS r(i)"
 """In every group one unit more, with TAU rows of the largest value; nobody else has that value."""
 
@@ -128,8 +129,10 @@ def _audited(law: Law, sources: Sequence[_Draws], draws: int, error: float, seed
     sources[0].begin(law)
     claimed, delta = sources[1].begin(law), 0.0
     if law.epsilon is None:
-        # rho-zCDP of a Gaussian is mu-GDP with mu = sqrt(2 rho): its whole curve is known.
-        claimed, delta = gdp_epsilon(float(np.sqrt(2 * claimed)), DELTA), DELTA
+        # What rho buys is discrete Gaussian noise for a count that one unit moves by TAU: its whole curve is known, and
+        # is a little below the continuous Gaussian's.
+        mu = discrete_gaussian_mu(variance=TAU * TAU / (2 * claimed), shift=TAU)
+        claimed, delta = gdp_epsilon(mu, DELTA), DELTA
     finding = test(
         lambda place, size: sources[place].outcomes(size),
         (0, 1),
