@@ -125,9 +125,9 @@ def gdp_mu_below(
 def discrete_gaussian_mu(*, variance: float, shift: int) -> float:
     """The least mu for which x + discrete Gaussian noise, at x = 0 against x = shift, is mu-GDP; rounded up by 1e-9.
 
-    A little above shift / sqrt(variance): rounding to integers puts some thresholds where they tell more. The likelihood
-    ratio is monotone, so the trade-off curve has its corners at thresholds, with chords between them; those within 35
-    standard deviations are tried. inf where there are none.  variance > 0, shift >= 1.
+    A little above shift / sqrt(variance): rounding to integers puts some thresholds where they tell more. The
+    likelihood ratio is monotone, so the trade-off curve has its corners at thresholds, with chords between them; those
+    within 35 standard deviations are tried. inf where there are none.  variance > 0, shift >= 1.
     Proof: docs/proofs/audit/bounds.md, 4"""
     from scipy.special import ndtri
 
