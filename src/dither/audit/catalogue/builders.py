@@ -56,8 +56,8 @@ class Row:
     sampler: Sampler
     pair: tuple[Answers, Answers]
     claimed: float
-    true_epsilon: float
-    """The least epsilon over all neighbouring inputs; inf where none is enough."""
+    true_epsilon: float | None
+    """The least epsilon over all neighbouring inputs; inf where none is enough, None where nobody knows."""
     expected: Verdict
     """What a perfect auditor says of the claim, for this pair."""
     law: Callable[[], Pair] | None
