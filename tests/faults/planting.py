@@ -24,12 +24,27 @@ from dither.audit.pipeline.questions import DDL, own_catalog
 from dither.audit.pipeline.sensitivity import sensitivity
 from dither.noise import insecure_seeded
 
-__all__ = ["COUNT", "LISTED", "NESTED", "SEED", "SUM", "Fault", "asked", "groups", "law", "moved", "of", "plant"]
+__all__ = [
+    "COUNT",
+    "LISTED",
+    "NESTED",
+    "RUNNING",
+    "SEED",
+    "SUM",
+    "Fault",
+    "asked",
+    "groups",
+    "law",
+    "moved",
+    "of",
+    "plant",
+]
 
 Audit = Callable[[], Iterable[Line]]
 SEED = 7
 COUNT = "SELECT COUNT(*) FROM t"
 SUM = "SELECT SUM(k) FROM t"
+RUNNING = "SELECT d, SUM(COUNT(*)) OVER (ORDER BY d) AS running FROM t GROUP BY d"
 NESTED = "SELECT COUNT(*) FROM t WHERE x > (SELECT AVG(x) FROM t)"
 
 
@@ -79,9 +94,11 @@ def asked(check: str, *texts: str, epsilon: Fraction = Fraction(1)) -> Audit:
 
 
 @cache
-def moved(*texts: str, epsilon: Fraction = Fraction(1), replaced: bool = False, stored: bool = False) -> Audit:
+def moved(
+    *asked: str | Question, epsilon: Fraction = Fraction(1), replaced: bool = False, stored: bool = False
+) -> Audit:
     """The search for sensitivity, over these questions and one of its kinds of neighbours."""
-    questions = tuple(Question(text, epsilon=epsilon) for text in texts)
+    questions = tuple(Question(each, epsilon=epsilon) if isinstance(each, str) else each for each in asked)
     return lambda: sensitivity(
         own_catalog(replace=replaced),
         questions,

@@ -16,7 +16,7 @@ from rich.console import Console
 from dither.audit import page
 from dither.audit.pipeline import CHECKS, Line, PipelineAudit, Question, run
 from dither.audit.pipeline.databases import Pair, pairs
-from dither.audit.pipeline.noise import _CATALOG, _CROWD, _ONE_MORE
+from dither.audit.pipeline.noise import _ONE_MORE, CATALOG, CROWD
 from dither.audit.pipeline.questions import QUESTIONS, own_catalog, public_rows
 from dither.audit.pipeline.world import World
 from dither.catalog.load import loads
@@ -148,9 +148,9 @@ def test_unknown_names_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_all_groups_of_a_database_of_the_noise_audit_are_alike() -> None:
     """Each is one draw: groups of different values, as there were, are not draws of one law."""
-    catalog = loads(_CATALOG)
+    catalog = loads(CATALOG)
     with World(catalog, entropy=insecure_seeded(1)) as world:
-        for rows in (_CROWD, _ONE_MORE):
+        for rows in (CROWD, _ONE_MORE):
             world.fill("n", rows)
             found = world.session.ask(
                 "SELECT k, COUNT(*), SUM(v), SUM(v * v) FROM n WHERE k IS NOT NULL GROUP BY k", epsilon=10**6

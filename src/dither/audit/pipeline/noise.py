@@ -27,7 +27,7 @@ from dither.audit.sampled import test
 from dither.catalog.load import loads
 from dither.noise import Entropy
 
-__all__ = ["LAWS", "Law", "noise"]
+__all__ = ["CATALOG", "CROWD", "LAWS", "Law", "noise"]
 
 NOISE = "noise"
 GROUPS = 1000
@@ -35,7 +35,7 @@ TAU = 2
 DELTA = 1e-6
 """For Gaussian noise, whose epsilon depends on it."""
 
-_CATALOG = f"""
+CATALOG = f"""
 [dataset]
 name = "audit of noise"
 [source]
@@ -50,7 +50,7 @@ privacy_unit = "uid"
 max_rows_per_unit = {TAU}
 columns = {{ k = {{ type = "integer", bounds = [0, {GROUPS - 1}] }}, v = {{ type = "integer", bounds = [0, 10] }} }}
 """
-_CROWD = f"SELECT 10000 + i, i % {GROUPS}, 3 + i // {GROUPS} FROM range({3 * GROUPS}) AS r(i)"
+CROWD = f"SELECT 10000 + i, i % {GROUPS}, 3 + i // {GROUPS} FROM range({3 * GROUPS}) AS r(i)"
 """Three units in every group, with the values 3, 4 and 5: all groups of a database must have one law."""
 _ONE_MORE = f"SELECT 1000000 + i % {GROUPS}, i % {GROUPS}, 10 FROM range({TAU * GROUPS}) AS r(i)"
 """In every group one unit more, with TAU rows of the largest value; nobody else has that value."""
@@ -114,10 +114,10 @@ def noise(
     laws: Sequence[Law] = LAWS,
 ) -> Iterator[Line]:
     """A line per law. draws: outcomes over both databases.  error: of each line."""
-    catalog = loads(_CATALOG)
+    catalog = loads(CATALOG)
     with World(catalog, entropy=entropy) as without, World(catalog, entropy=entropy) as with_one:
         for world in (without, with_one):
-            world.fill("n", _CROWD)
+            world.fill("n", CROWD)
         with_one.fill("n", _ONE_MORE)
         sources = [_Draws(without), _Draws(with_one)]
         for law in laws:
