@@ -48,11 +48,14 @@ delta = 1e-5
 [tables.n]
 privacy_unit = "uid"
 max_rows_per_unit = {TAU}
-columns = {{ k = {{ type = "integer", bounds = [0, {GROUPS - 1}] }}, v = {{ type = "integer", bounds = [0, 10] }} }}
+[tables.n.columns]
+k = {{ type = "integer", bounds = [0, {GROUPS - 1}] }}
+v = {{ type = "integer", bounds = [0, 10] }}
+x = {{ type = "double", bounds = [-1, 1] }}
 """
-CROWD = f"SELECT 10000 + i, i % {GROUPS}, 3 + i // {GROUPS} FROM range({3 * GROUPS}) AS r(i)"
+CROWD = f"SELECT 10000 + i, i % {GROUPS}, 3 + i // {GROUPS}, 0.3 FROM range({3 * GROUPS}) AS r(i)"
 """Three units in every group, with the values 3, 4 and 5: all groups of a database must have one law."""
-_ONE_MORE = f"SELECT 1000000 + i % {GROUPS}, i % {GROUPS}, 10 FROM range({TAU * GROUPS}) AS r(i)"
+_ONE_MORE = f"SELECT 1000000 + i % {GROUPS}, i % {GROUPS}, 10, 1.0 FROM range({TAU * GROUPS}) AS r(i)"
 """In every group one unit more, with TAU rows of the largest value; nobody else has that value."""
 
 
@@ -86,6 +89,7 @@ LAWS = (
     _law("a count at 1.3", "COUNT(*)", epsilon=Fraction(13, 10)),
     _law("a group of nobody else", "COUNT(*) FILTER (WHERE v = 10)"),
     _law("a count and a sum", "COUNT(*)", "SUM(v)"),
+    _law("a sum of doubles", "SUM(x)"),
     _law("a mean", "AVG(v)"),
     _law("different values", "COUNT(DISTINCT v)"),
     Law(
