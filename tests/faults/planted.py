@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dither.audit.pipeline import CHECKS
-from faults import of_books, of_channels, of_noise, of_units  # noqa: F401  (importing lists them)
+from faults import of_books, of_channels, of_noise, of_terms, of_units  # noqa: F401  (importing lists them)
 from faults.planting import LISTED, Fault
 
 __all__ = ["FAULTS", "Fault", "table"]

@@ -29,6 +29,7 @@ __all__ = [
     "CUBE",
     "LISTED",
     "NESTED",
+    "RUNNING",
     "SEED",
     "SUM",
     "Fault",
@@ -45,6 +46,7 @@ SEED = 7
 COUNT = "SELECT COUNT(*) FROM t"
 SUM = "SELECT SUM(k) FROM t"
 CUBE = "SELECT region, flag, COUNT(*) FROM t GROUP BY CUBE (region, flag)"
+RUNNING = "SELECT d, SUM(COUNT(*)) OVER (ORDER BY d) AS running FROM t GROUP BY d"
 NESTED = "SELECT COUNT(*) FROM t WHERE x > (SELECT AVG(x) FROM t)"
 
 
@@ -95,14 +97,15 @@ def asked(check: str, *texts: str, epsilon: Fraction = Fraction(1), rho: Fractio
 
 @cache
 def moved(
-    *texts: str,
+    *asked: str | Question,
     epsilon: Fraction = Fraction(1),
     rho: Fraction | None = None,
     replaced: bool = False,
     stored: bool = False,
 ) -> Audit:
     """The search for sensitivity, over these questions and one of its kinds of neighbours. rho: in place of epsilon."""
-    questions = tuple(Question(text, epsilon=None if rho else epsilon, rho=rho) for text in texts)
+    priced: dict[str, Any] = {"epsilon": epsilon} if rho is None else {"epsilon": None, "rho": rho}
+    questions = tuple(Question(each, **priced) if isinstance(each, str) else each for each in asked)
     return lambda: sensitivity(
         own_catalog(replace=replaced),
         questions,

@@ -16,12 +16,14 @@ from rich.console import Console
 from dither.audit import page
 from dither.audit.pipeline import CHECKS, Line, PipelineAudit, Question, run
 from dither.audit.pipeline.databases import Pair, pairs
+from dither.audit.pipeline.noise import _ONE_MORE, CATALOG, CROWD
 from dither.audit.pipeline.questions import QUESTIONS, own_catalog, public_rows
 from dither.audit.pipeline.world import World
 from dither.catalog.load import loads
 from dither.catalog.model import Catalog
 from dither.cli import main
 from dither.errors import InvalidParameter
+from dither.noise import insecure_seeded
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -142,6 +144,19 @@ def test_a_catalog_without_questions_is_refused() -> None:
 def test_unknown_names_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         run(**wrong)
+
+
+def test_all_groups_of_a_database_of_the_noise_audit_are_alike() -> None:
+    """Each is one draw: groups of different values, as there were, are not draws of one law."""
+    catalog = loads(CATALOG)
+    with World(catalog, entropy=insecure_seeded(1)) as world:
+        for rows in (CROWD, _ONE_MORE):
+            world.fill("n", rows)
+            found = world.session.ask(
+                "SELECT k, COUNT(*), SUM(v), SUM(v * v) FROM n WHERE k IS NOT NULL GROUP BY k", epsilon=10**6
+            )
+            assert len({row[1:] for row in found.rows()}) == 1
+            world.ledger.open_release(f"after {rows[:30]}")
 
 
 def test_watching_changes_nothing() -> None:

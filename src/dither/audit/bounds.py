@@ -21,6 +21,7 @@ __all__ = [
     "Numbers",
     "binomial_tail",
     "delta_below",
+    "discrete_gaussian_mu",
     "epsilon_below",
     "gdp_delta",
     "gdp_epsilon",
@@ -110,7 +111,8 @@ def gdp_mu_below(
 ) -> Numbers:
     """mu_low = Phi^-1(1 - FPR_high) - Phi^-1(FNR_high), at least 0: the claim of mu-GDP, mu < mu_low, is refuted.
 
-    Says nothing about a mechanism that is not Gaussian: only for one whose law is declared to be.
+    Says nothing about a mechanism that is not Gaussian: only for one whose law is declared to be. Integer noise of the
+    discrete Gaussian law is not shift/sigma-GDP: the mu to hold against it is `discrete_gaussian_mu`.
     Source: Dong, Roth, Su 2022, section 2.2; Nasr et al. 2023, section 3."""
     from scipy.special import ndtri
 
@@ -118,6 +120,30 @@ def gdp_mu_below(
     false_negative_rate = probability_above(false_negatives, positives, error / 2)
     mu = -ndtri(false_positive_rate) - ndtri(false_negative_rate)
     return np.maximum(np.where(np.isfinite(mu), mu, 0.0) - _OUTWARD, 0.0)
+
+
+def discrete_gaussian_mu(*, variance: float, shift: int) -> float:
+    """The least mu for which x + discrete Gaussian noise, at x = 0 against x = shift, is mu-GDP; rounded up by 1e-9.
+
+    A little above shift / sqrt(variance): rounding to integers puts some thresholds where they tell more. The
+    likelihood ratio is monotone, so the trade-off curve has its corners at thresholds, with chords between them; those
+    within 35 standard deviations are tried. inf where there are none.  variance > 0, shift >= 1.
+    Proof: docs/proofs/audit/bounds.md, 4"""
+    from scipy.special import ndtri
+
+    if not variance > 0 or shift < 1:
+        raise InvalidParameter("variance, shift", expected="variance > 0 and shift >= 1", found=(variance, shift))
+    furthest = math.ceil(35 * math.sqrt(variance)) + shift
+    reach = math.ceil(40 * math.sqrt(variance)) + shift
+    weights = np.exp(-(np.arange(reach + 1, dtype=float) ** 2) / (2 * variance))
+    # Upper tails P(X >= t), t = 0 ... reach, summed from the small end: each right to a few units in the last place.
+    tails = np.cumsum(weights[::-1])[::-1] / (weights[0] + 2 * weights[1:].sum())
+    # Corners t and shift + 1 - t are mirror images, so t from the middle up is all.
+    corners = np.arange((shift + 2) // 2, furthest + 1)
+    corners = corners[tails[corners] > 1e-290]
+    misses = np.where(corners <= shift, -ndtri(tails[np.maximum(shift + 1 - corners, 0)]), 0.0)
+    found = np.where(corners > shift, ndtri(tails[np.maximum(corners - shift, 0)]), misses)
+    return float(np.max(found - ndtri(tails[corners]), initial=-math.inf if len(corners) else math.inf)) + _OUTWARD
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:

@@ -14,7 +14,7 @@ use the ratio.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -22,7 +22,7 @@ from itertools import accumulate
 from dither.errors import GuaranteeError, InvalidParameter
 from dither.noise import exp_bounds, log_bounds
 
-__all__ = ["Bounds", "Cell", "Pair", "cell", "outcome", "product"]
+__all__ = ["Bounds", "Cell", "Pair", "cell", "joint", "outcome", "product"]
 
 Bounds = tuple[Fraction, Fraction]
 """low <= truth <= high."""
@@ -79,7 +79,9 @@ class Pair:
     def epsilon(self) -> tuple[float, float]:
         """The least epsilon with P <= e^epsilon Q and Q <= e^epsilon P for every event: between the two; maybe inf."""
         both = [*self.cells, *self.swapped().cells]
-        return max(_log_low(each) for each in both), max(_log_high(each) for each in both)
+        # The logarithm rises, so that of the largest ratio is the largest: one certified logarithm, not one a cell.
+        low, high = max(map(_ratio_low, both)), max(map(_ratio_high, both))
+        return _log(low, _float_down, 0), _log(high, _float_up, 1)
 
     def delta(self, exp_epsilon: Fraction) -> Bounds:
         """The least delta at epsilon = ln(exp_epsilon): the larger hockey-stick divergence of the two directions."""
@@ -116,7 +118,7 @@ class Pair:
         cell with the largest ratio."""
         sides = (self, self.swapped())
         if exp_epsilon is None:
-            worst = max((each for side in sides for each in side.cells), key=_log_low)
+            worst = max((each for side in sides for each in side.cells), key=_ratio_low)
             return (worst.label,), worst.p, worst.q
         side = max(sides, key=lambda each: _hockey_stick(each.cells, exp_epsilon)[0])
         chosen = [each for each in side.cells if each.p[0] > exp_epsilon * each.q[1]]
@@ -142,20 +144,23 @@ class Pair:
 
 
 def product(*pairs: Pair) -> Pair:
-    """The laws of independent outputs side by side; cells with equal ratios are merged, which loses nothing."""
+    """The laws of independent outputs side by side; cells of one ratio, in themselves and at their ends, are merged,
+    which loses nothing."""
     cells: tuple[Cell, ...] = (Cell("", (_ONE, _ONE), (_ONE, _ONE), (_ONE, _ONE)),)
     for pair in pairs:
         merged: dict[object, Cell] = {}
         for one in cells:
             for two in pair.cells:
-                joint = _joint(one, two)
-                known = merged.get(joint.ratio)
-                merged[joint.ratio] = joint if known is None else _union(known, joint)
+                both = joint(one, two)
+                key = both.ratio, _ratio_low(both), _ratio_low(both.swapped())
+                known = merged.get(key)
+                merged[key] = both if known is None else _union(known, both)
         cells = tuple(merged.values())
     return Pair(cells)
 
 
-def _joint(one: Cell, two: Cell) -> Cell:
+def joint(one: Cell, two: Cell) -> Cell:
+    """Both at once, of independent outputs."""
     high = None if one.ratio[1] is None or two.ratio[1] is None else one.ratio[1] * two.ratio[1]
     label = f"{one.label}, {two.label}" if one.label else two.label
     return Cell(label, _times(one.p, two.p), _times(one.q, two.q), (one.ratio[0] * two.ratio[0], high))
@@ -177,16 +182,22 @@ def _hockey_stick(cells: Iterable[Cell], factor: Fraction) -> Bounds:
     return low, min(high, _ONE)
 
 
-def _log_low(each: Cell) -> float:
+def _ratio_low(each: Cell) -> Fraction | float:
+    """At most the largest P/Q of an event inside the cell, or 1; maybe inf."""
     if not each.p[0]:
-        return 0.0
-    return math.inf if not each.q[1] else _float_down(log_bounds(each.p[0] / each.q[1], _BITS)[0])
+        return _ONE
+    return each.p[0] / each.q[1] if each.q[1] else math.inf
 
 
-def _log_high(each: Cell) -> float:
+def _ratio_high(each: Cell) -> Fraction | float:
+    """At least dP/dQ in the cell, or 1; maybe inf."""
     if not each.p[1] or each.ratio[1] == 0:
-        return 0.0
-    return math.inf if each.ratio[1] is None else _float_up(log_bounds(each.ratio[1], _BITS)[1])
+        return _ONE
+    return math.inf if each.ratio[1] is None else each.ratio[1]
+
+
+def _log(ratio: Fraction | float, rounded: Callable[[Fraction], float], end: int) -> float:
+    return rounded(log_bounds(ratio, _BITS)[end]) if isinstance(ratio, Fraction) else ratio
 
 
 def _steepness(each: Cell) -> float:

@@ -1,7 +1,7 @@
 """Pairs of laws of known mechanisms: closed forms as certified rationals, shared noise by quadrature.
 
 Flow: `catalogue` and users build a `Pair` here and ask `exact` about it.
-Relies on: `exact` (cells), `quadrature` (sparse vector, noisy maximum), `dither.noise` (exponentials).
+Relies on: `exact` (cells), `quadrature` (noisy maximum), `sparse_vectors`, `dither.noise` (exponentials).
 Inputs are the true answers on the two databases. A float means its shortest decimal, as everywhere in Dither.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise
-from itertools import product as tuples
+from itertools import pairwise
 
 import numpy as np
 
-from dither.audit.exact import Bounds, Cell, Pair, cell, outcome, product
+from dither.audit.exact import Bounds, Cell, Pair, cell, joint, outcome, product
 from dither.audit.quadrature import Law, Values, integrals
+from dither.audit.sparse_vectors import patterns, sparse_vector, sparse_vector_with_noisy_answers
 from dither.errors import InvalidParameter
 from dither.exact import Number, exact, positive
 from dither.noise import exp_bounds
@@ -30,6 +30,8 @@ __all__ = [
     "noisy_maximum",
     "snapping",
     "sparse_vector",
+    "sparse_vector_with_fresh_answers",
+    "sparse_vector_with_noisy_answers",
     "threshold_only",
     "truncated_geometric",
 ]
@@ -135,25 +137,29 @@ def noisy_maximum(law: Law, first: Answers, second: Answers, *, laplace_noise: b
     return Pair(tuple(Cell(label, a, b, (Fraction(0), None)) for label, a, b in zip(labels, p, q, strict=True)))
 
 
-def sparse_vector(
+def sparse_vector_with_fresh_answers(
     threshold_law: Law,
     query_law: Law,
+    answer_scale: Number,
     *,
     threshold: float,
-    stops: int | None,
+    stops: int,
     first: Answers,
     second: Answers,
-    log_ratio: Fraction | None = None,
 ) -> Pair:
-    """Which answers + noise reach threshold + shared noise; it ends after `stops` of them, or never (None).
-    log_ratio: when the mechanism releases more than this pattern, a proven bound on the ratio of all it releases; the
-    lower ends then are those of the pattern alone.  Source: Lyu, Su, Li 2017, Figure 1."""
-    patterns = list(_patterns(len(first), stops))
-    laws = [_pattern_laws(threshold_law, query_law, threshold, patterns, side) for side in (first, second)]
-    labels = ["".join("FT"[bit] for bit in pattern) for pattern in patterns]
-    if log_ratio is None:
-        return Pair(tuple(outcome(label, p, q) for label, p, q in zip(labels, *laws, strict=True)))
-    return Pair(tuple(cell(label, p, q, log_ratio) for label, p, q in zip(labels, *laws, strict=True)))
+    """`sparse_vector`, and each answer that reached the threshold with Laplace noise drawn anew: given the pattern,
+    independent of all else.  Source: Wang, Ding, Wang, Kifer, Zhang 2019, NumSVT."""
+    scale = positive(answer_scale, "answer_scale")
+    moves = [abs(exact(b) - exact(a)) for a, b in zip(first, second, strict=True)]
+    cells: list[Cell] = []
+    pair = sparse_vector(threshold_law, query_law, threshold=threshold, stops=stops, first=first, second=second)
+    for pattern, shown in zip(patterns(len(first), stops), pair.cells, strict=True):
+        joined = [shown]
+        # An answer that moves down is the mirror image of one that moves up: the same cells.
+        for move in (move for move, above in zip(moves, pattern, strict=False) if above and move):
+            joined = [joint(one, two) for one in joined for two in laplace(scale, move, cells=2).cells]
+        cells += joined
+    return Pair(tuple(cells))
 
 
 def threshold_only(scale: Number, threshold: Number, first: Answers, second: Answers) -> Pair:
@@ -184,40 +190,6 @@ def _argmax_at(law: Law, answers: Values, index: int) -> Bounds:
         fastest_scale=law.scale,
         factors=len(leads),
     )[0]
-
-
-def _patterns(queries: int, stops: int | None) -> list[tuple[int, ...]]:
-    """Every pattern of 0 and 1 that can be released; it ends with the last allowed 1."""
-    if stops is None:
-        return list(tuples((0, 1), repeat=queries))
-    found = []
-    for count in range(stops + 1):
-        for places in combinations(range(queries), count):
-            length = places[-1] + 1 if count == stops else queries
-            found.append(tuple(int(at in places) for at in range(length)))
-    return found
-
-
-def _pattern_laws(
-    shared: Law, own: Law, threshold: float, patterns: list[tuple[int, ...]], answers: Answers
-) -> list[Bounds]:
-    gaps = threshold - np.asarray(answers, dtype=float)
-
-    def integrand(r: Values) -> Values:
-        factors = own.below(r + gaps[:, None]), own.above(r + gaps[:, None])
-        result = np.ones((len(patterns), len(r)))
-        for row, pattern in enumerate(patterns):
-            for at, bit in enumerate(pattern):
-                result[row] *= factors[bit][at]
-        return result
-
-    return integrals(
-        shared,
-        integrand,
-        breakpoints=[-each for each in gaps.tolist()],
-        fastest_scale=own.scale,
-        factors=len(answers),
-    )
 
 
 def _two_sided(shift: int, power_of: Callable[[int], Bounds]) -> Pair:

@@ -81,17 +81,19 @@ def integrals(
     breakpoints: Sequence[float],
     fastest_scale: float,
     factors: int,
+    loose: float = 0.0,
 ) -> list[Bounds]:
     """Enclosures of the integral of law.density(r) * integrand(r)[outcome] over r, for every outcome.
 
     integrand: (nodes,) -> (outcomes, nodes), values in [0, 1], each a product of at most `factors` factors that are,
-    between breakpoints, sums of exponentials of scale >= fastest_scale whose sizes add up to 2 at most."""
+    between breakpoints, sums of exponentials of scale >= fastest_scale whose sizes add up to 2 at most.
+    loose: units in the last place by which a product may be off besides, where factors are not right to 8 of them."""
     rate = 1 / law.scale + factors / fastest_scale
     nodes, weights = _panels(law, sorted(breakpoints), rate)
     values = integrand(nodes) @ (weights * law.density(nodes))
     rule = _rule_error() * 2.0**factors * math.e
     tails = 2 * math.exp(-_REACH_SCALES)
-    rounding = (len(nodes) + 8 * (factors + 2)) * _UNIT
+    rounding = (len(nodes) + 8 * (factors + 2) + loose) * _UNIT
     return [_enclosure(float(value), rule + tails, rounding) for value in values]
 
 

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -30,6 +32,12 @@ class Result:
     curve: tuple[Point, ...]
     """Trade-off points of the exact law; empty without one."""
     finding: Finding | None
+
+    @classmethod
+    def of(cls, finding: Finding, *, name: str, about: str = "") -> Result:
+        """Of a mechanism of somebody's own, for `table` and `page`."""
+        row = Row(0, name, about, _none, ((), ()), finding.claimed, None, finding.verdict, None, 0.0)
+        return cls(row, None, (), finding)
 
     @property
     def refuted(self) -> bool:
@@ -90,7 +98,7 @@ def table(results: Sequence[Result]) -> Table:
     for each in results:
         finding = each.finding
         shown.add_row(
-            str(each.row.number),
+            str(each.row.number or ""),
             each.row.name,
             f"{each.row.claimed:.4g}",
             number(each.row.true_epsilon),
@@ -117,8 +125,15 @@ def exact_text(bounds: tuple[float, float] | None) -> str:
     return number(low) if low == high or high - low < 1e-4 else f"{number(low)} to {number(high)}"
 
 
-def number(value: float) -> str:
+def number(value: float | None) -> str:
+    if value is None:
+        return "-"
     return "infinite" if math.isinf(value) else f"{value:.5g}"
+
+
+def _none(*_: object) -> NDArray[np.float64]:
+    """Stands where a row of the catalogue has its sampler."""
+    return np.empty(0)
 
 
 def _thinned(points: Sequence[Point]) -> tuple[Point, ...]:

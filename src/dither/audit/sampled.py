@@ -66,7 +66,8 @@ def test(
     mechanism: f(data), f(data, n) or f(data, n, rng), giving numbers.  claimed: nats, >= 0.  delta: in [0, 1).
     budget_calls: outcomes drawn over both inputs, at least 200; one in a thousand may be added or saved.
     seed: of the generator given to f(data, n, rng) and of the audit's own.  log_ratio: ln p1/p2 of rows (n, k), when
-    the densities are known.  gaussian: the law is declared Gaussian, so bound mu first (unsound for any other law).
+    the densities are known.  gaussian: the law is declared Gaussian, so bound mu first (unsound for any other law; for
+    integer noise take the claim from `bounds.discrete_gaussian_mu`).
     Raises InvalidParameter outside these ranges."""
     _check(claimed, delta, budget_calls, confidence)
     started = time.perf_counter()
@@ -78,7 +79,7 @@ def test(
     say = progress or (lambda stage, done, allowed: None)
 
     say("train", 0, budget_calls)
-    training = source.draw(pair[0], sizes[0]), source.draw(pair[1], sizes[0])
+    training = source.training(pair, sizes[0])
     scorers = fit_scorers(*training)
     if log_ratio is not None:
         scorers.append(Scorer("known log ratio", log_ratio))

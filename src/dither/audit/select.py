@@ -111,9 +111,20 @@ def _hits(cuts: list[Numbers], counts: Tally) -> NDArray[np.int64]:
 
 
 def _lower_edge(false_positive: Numbers, false_negative: Numbers) -> tuple[Point, ...]:
-    """Of all events tried, those that no other beats in both error rates, thinned to a drawable number."""
-    order = np.lexsort((false_negative, false_positive))
-    running = np.minimum.accumulate(false_negative[order])
-    keep = order[np.concatenate([[True], running[1:] < running[:-1]])]
-    kept = keep[:: max(1, len(keep) // 200)]
-    return tuple(zip(false_positive[kept].tolist(), false_negative[kept].tolist(), strict=True))
+    """The lower convex hull of all events tried, from (0, 1) to (1, 0), thinned to a drawable number; a test may also
+    toss a coin between two events."""
+    lowest: dict[float, float] = {}
+    pairs = zip([0.0, 1.0, *false_positive.tolist()], [1.0, 0.0, *false_negative.tolist()], strict=True)
+    for x, y in sorted(pairs):
+        lowest.setdefault(x, y)
+    hull: list[Point] = []
+    for point in lowest.items():
+        while len(hull) > 1 and _is_above(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    return (*hull[: -1 : max(1, len(hull) // 200)], hull[-1])
+
+
+def _is_above(one: Point, two: Point, three: Point) -> bool:
+    """Is `two` on or above the line from `one` to `three`?"""
+    return (two[1] - one[1]) * (three[0] - one[0]) >= (three[1] - one[1]) * (two[0] - one[0])

@@ -1,6 +1,6 @@
 """The Laplace mechanism's proof, done by a computer algebra system, one step at a time.
 
-Flow: stands alone; `python -m dither.audit.symbolic` prints it. Relies on: SymPy, imported on use.
+Flow: stands alone; `dither audit proof` prints it, `page` shows it. Relies on: SymPy, imported on use.
 
 Each step is a sentence, the formula it is about, and a check that SymPy carries out. The density is of a vector: every
 coordinate has its own centre x_i, and the densities are multiplied, not one density of an unspecified |x - z|.
@@ -10,9 +10,12 @@ Source of the argument: Dwork, McSherry, Nissim, Smith 2006, Proposition 1; Dwor
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["Proof", "Step", "prove_discrete_laplace", "prove_laplace"]
+from dither.errors import InvalidParameter
+
+__all__ = ["Proof", "Step", "proofs", "prove_discrete_laplace", "prove_laplace"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,15 @@ class Proof:
             lines.append(f"{number}. {step.statement}  [{'checked' if step.holds else 'FAILS'}]")
             lines += [f"     {line}" for line in step.formula.splitlines()] + [""]
         return "\n".join([*lines, "Proved." if self.holds else "Not proved."])
+
+
+def proofs() -> tuple[Proof, ...]:
+    """All of them. Raises InvalidParameter where SymPy is not installed."""
+    if find_spec("sympy") is None:
+        raise InvalidParameter(
+            "dither audit proof", expected="SymPy, which does the algebra", found="none", hint="pip install sympy"
+        )
+    return prove_laplace(), prove_discrete_laplace()
 
 
 def prove_laplace(dimension: int = 3) -> Proof:
@@ -150,8 +162,3 @@ def _attained(sp: Any, b: Any) -> bool:
     t, d = sp.symbols("t d", positive=True)
     ratio = _density(sp, -t, 0, b) / _density(sp, -t, d, b)
     return bool(sp.simplify(sp.log(ratio) - d / b) == 0)
-
-
-if __name__ == "__main__":
-    for proof in (prove_laplace(), prove_discrete_laplace()):
-        print(proof, end="\n\n")

@@ -1,21 +1,19 @@
-"""`dither audit`: known right and wrong mechanisms, somebody's own, or the whole pipeline put to the test."""
+"""`dither audit`: known right and wrong mechanisms, somebody's own, or the whole pipeline put to the test; a proof."""
 
 from __future__ import annotations
 
 import importlib
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dither.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from dither.audit.verdicts import Finding
 
 __all__ = ["audit"]
 
@@ -23,11 +21,19 @@ __all__ = ["audit"]
 class What(StrEnum):
     mechanisms = "mechanisms"
     pipeline = "pipeline"
+    proof = "proof"
+
+
+REFUTED = 1
+"""The exit status when the claim of --target is refuted."""
 
 
 def audit(
     what: Annotated[
-        What, typer.Argument(help="Mechanisms by themselves, or all that lies between a question and its answer.")
+        What,
+        typer.Argument(
+            help="Mechanisms by themselves, all between a question and its answer, or the proof of Laplace."
+        ),
     ] = What.mechanisms,
     target: Annotated[
         str | None,
@@ -60,12 +66,16 @@ def audit(
     """Audit mechanisms: exactly where their law is known, and by searching for events that refute the claim.
     Or audit the pipeline: questions in SQL on invented databases that differ in one unit.
 
-    "Not refuted" never means private. Ends with status 70 when the pipeline is refuted."""
+    "Not refuted" never means private. Ends with status 1 when --target is refuted, with 70 when the pipeline is."""
+    _fitting(what, target=target, full=full, catalog=catalog, report=report)
     if what is What.pipeline:
         _pipeline(full, seed, catalog, report)
         return
+    if what is What.proof:
+        _proof(report)
+        return
     if target is not None:
-        _own(target, inputs, claimed, delta, calls or 1_000_000, seed)
+        _own(target, inputs, claimed, delta, calls or 1_000_000, seed, report)
         return
     from dither.audit import catalogue
     from dither.audit import report as reports
@@ -78,14 +88,41 @@ def audit(
         report.write_text(page(results), encoding="utf-8")
 
 
+def _fitting(what: What, *, target: str | None, full: bool, catalog: Path | None, report: Path | None) -> None:
+    """Refuses an option that what is audited has no use for, and a report that could not be written."""
+    if target is not None and what is not What.mechanisms:
+        raise InvalidParameter("--target", expected="with mechanisms only", found=what.value)
+    for name, given in (("--full", full), ("--catalog", catalog)):
+        if given and what is not What.pipeline:
+            hint = f"Write: dither audit pipeline {name}"
+            raise InvalidParameter(name, expected="with pipeline only", found=what.value, hint=hint)
+    if report is not None and not report.absolute().parent.is_dir():
+        raise InvalidParameter("--report", expected="a file in a folder that exists", found=str(report))
+
+
+def _proof(report: Path | None) -> None:
+    from dither.audit.page import page
+    from dither.audit.symbolic import proofs
+    from dither.cli.screen import out, say
+    from dither.errors import GuaranteeError
+
+    found = proofs()
+    for each in found:
+        out().print(str(each), markup=False)
+        out().print()
+    if report is not None:
+        report.write_text(page([], title="Proofs", proofs=found), encoding="utf-8")
+        say(f"Wrote {report}.")
+    if not all(each.holds for each in found):
+        raise GuaranteeError("A step of a proof fails.")
+
+
 def _pipeline(full: bool, seed: int | None, file: Path | None, report: Path | None) -> None:
     from dither.audit import page, pipeline
     from dither.cli.context import read_catalog
     from dither.cli.screen import out, say
     from dither.errors import GuaranteeError
 
-    if report is not None and not report.absolute().parent.is_dir():
-        raise InvalidParameter("--report", expected="a file in a folder that exists", found=str(report))
     catalog = None if file is None else read_catalog(file)
     with _watched() as progress:
         found = pipeline.run(effort="full" if full else "quick", seed=seed, catalog=catalog, progress=progress)
@@ -110,23 +147,56 @@ def _watched() -> Iterator[Callable[[str], None]]:
         yield lambda doing: shown.update(task, description=doing[:100])
 
 
-def _own(target: str, inputs: tuple[str, str], claimed: float, delta: float, calls: int, seed: int | None) -> None:
+def _own(
+    target: str,
+    inputs: tuple[str, str],
+    claimed: float,
+    delta: float,
+    calls: int,
+    seed: int | None,
+    report: Path | None,
+) -> None:
     from dither import audit as auditor
-    from dither.cli.screen import say
+    from dither.cli.screen import out, say
 
-    found: Finding = auditor.test(
-        _imported(target), _parsed(inputs), claimed=claimed, delta=delta, budget_calls=calls, seed=seed
-    )
-    say(f"{found.verdict}: epsilon is at least {found.epsilon_lower:.4g} with 95 % confidence; {claimed:g} is claimed.")
-    say(f"Event: {found.event}. {found.calls:,} calls, {found.seconds:.1f} s.")
+    mechanism = _imported(target)
+    with _watched() as progress:
+        found = auditor.test(
+            mechanism,
+            _parsed(inputs),
+            claimed=claimed,
+            delta=delta,
+            budget_calls=calls,
+            seed=seed,
+            progress=lambda stage, done, allowed: progress(f"{target}: {stage}, {done:,} of {allowed:,} calls"),
+        )
+    out().print(str(found), markup=False)
+    if report is not None:
+        about = f"{inputs[0]} against {inputs[1]}"
+        report.write_text(
+            auditor.page([auditor.Result.of(found, name=target, about=about)], title=f"Audit of {target}"),
+            encoding="utf-8",
+        )
+        say(f"Wrote {report}.")
+    if found.verdict == "violated":
+        raise typer.Exit(REFUTED)
 
 
 def _imported(target: str) -> Any:
     module, _, name = target.partition(":")
+    # As `python -m` does: a mechanism is most often a file in the folder one is in.
+    sys.path.insert(0, "")
     try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError):
-        raise InvalidParameter("--target", expected="module:callable that can be imported", found=target) from None
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidParameter(
+            "--target", expected="module:callable that can be imported", found=target, hint=str(error)
+        ) from None
+    finally:
+        sys.path.remove("")
+    return found
 
 
 def _parsed(inputs: tuple[str, str]) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ from scipy import stats
 from dither.audit.bounds import (
     binomial_tail,
     delta_below,
+    discrete_gaussian_mu,
     epsilon_below,
     gdp_delta,
     gdp_epsilon,
@@ -83,6 +84,27 @@ def test_gaussian_epsilon_is_the_published_one():
     assert gdp_epsilon(1.0, 1e-5) == pytest.approx(4.377, abs=1e-3)
     assert gdp_delta(1.0, gdp_epsilon(1.0, 1e-5)) == pytest.approx(1e-5, rel=1e-6)
     assert gdp_epsilon(0.0, 1e-5) == 0.0
+
+
+@pytest.mark.parametrize(("variance", "shift"), [(4.0, 2), (1.0, 1), (0.25, 1), (16.0, 5), (2.0, 1)])
+def test_integer_gaussian_noise_is_held_to_its_own_mu(variance, shift):
+    """To call it shift/sigma-GDP, as it was, is to call a right mechanism violated once there are draws enough."""
+    k = np.arange(-300, 301)
+    weights = np.exp(-(k**2) / (2 * variance)) / np.exp(-(k**2) / (2 * variance)).sum()
+    mu = discrete_gaussian_mu(variance=variance, shift=shift)
+    draws, found = 10**15, []
+    for threshold in range(-2, shift + 4):
+        alarm, caught = weights[k >= threshold].sum(), weights[k >= threshold - shift].sum()
+        hits = round(draws * alarm), round(draws * (1 - caught))
+        found.append(float(gdp_mu_below(hits[0], draws, hits[1], draws, error=0.05)))
+    assert shift / math.sqrt(variance) < max(found) <= mu
+    assert mu == pytest.approx(max(found), abs=1e-6)
+
+
+def test_fine_integer_gaussian_noise_is_as_good_as_continuous():
+    assert 0 <= discrete_gaussian_mu(variance=1e8, shift=10_000) - 1 < 1e-8
+    with pytest.raises(InvalidParameter):
+        discrete_gaussian_mu(variance=0.0, shift=1)
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,90 @@ def test_the_truncated_geometric_law_is_the_published_one():
     assert families.truncated_geometric(5, 5, 2, 1).epsilon()[1] == pytest.approx(math.log1p(2**-5))
 
 
+SIX, OTHER = (1.0, 1.0, 0.5), (2.0, 0.0, 1.5)
+
+
+def test_boxes_of_shown_values_add_up_to_their_pattern():
+    boxes = families.sparse_vector_with_noisy_answers(3.0, 5.0, threshold=1.0, stops=2, first=SIX, second=OTHER)
+    patterns = families.sparse_vector(
+        laplace_law(3.0), laplace_law(5.0), threshold=1.0, stops=2, first=SIX, second=OTHER
+    )
+    for pattern in patterns.cells:
+        for side in ("p", "q"):
+            low, high = (
+                sum(getattr(each, side)[end] for each in boxes.cells if each.label.split(" (")[0] == pattern.label)
+                for end in (0, 1)
+            )
+            assert low <= getattr(pattern, side)[1] and getattr(pattern, side)[0] <= high
+            assert high - low < 1e-10
+
+
+@pytest.mark.parametrize("stops", [1, 2])
+def test_shown_values_have_the_law_that_is_simulated(stops):
+    shown = families.sparse_vector_with_noisy_answers(3.0, 5.0, threshold=1.0, stops=stops, first=SIX, second=OTHER)
+    rng = np.random.default_rng(1)
+    draws = 400_000
+    noisy = np.array(OTHER) + rng.laplace(scale=5.0, size=(draws, 3))
+    above = noisy >= 1.0 + rng.laplace(scale=3.0, size=(draws, 1))
+    going = np.cumsum(above, axis=1) - above < stops
+    for each in shown.cells:
+        pattern, *ranges = each.label.replace(" (", "|(").split("|")
+        asked = len(pattern)
+        inside = (above[:, :asked] == [mark == "T" for mark in pattern]).all(axis=1) & going[:, asked - 1]
+        for at, text in zip([at for at, mark in enumerate(pattern) if mark == "T"], ranges, strict=True):
+            low, high = (float(end) for end in text.strip("(]").split(","))
+            inside &= (noisy[:, at] > low) & (noisy[:, at] <= high)
+        # Six standard deviations, and one draw: catches a value compared without its shared noise.
+        expected = float(each.q[0])
+        assert abs(inside.mean() - expected) < 6 * math.sqrt(expected / draws) + 1 / draws, each.label
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        families.sparse_vector_with_noisy_answers(3.0, 5.0, threshold=1.0, stops=2, first=SIX, second=OTHER),
+        families.sparse_vector_with_noisy_answers(3.0, 0.7, threshold=0.2, stops=1, first=OTHER, second=SIX),
+        families.sparse_vector_with_fresh_answers(
+            laplace_law(3.0), laplace_law(5.0), 2, threshold=1.0, stops=2, first=SIX, second=OTHER
+        ),
+    ],
+)
+def test_no_cell_has_a_mean_ratio_outside_the_ends_of_its_ratio(pair):
+    for each in [*pair.cells, *pair.swapped().cells]:
+        assert each.ratio[1] is not None
+        assert each.p[0] <= each.ratio[1] * each.q[1] and each.p[1] >= each.ratio[0] * each.q[0], each.label
+
+
+def test_a_shown_value_reaches_the_loss_that_a_scan_of_its_density_finds():
+    """Row 11's density by hand: at query j and value v it is f(v - q_j) times an integral over the noisy threshold."""
+    first, second = (np.array(side) for side in row(11).pair)
+    r = np.linspace(-400, 400, 80_001)
+    shared = np.exp(-np.abs(r) / 20)
+
+    def below(x):
+        return np.where(x < 0, np.exp(-np.abs(x) / 20) / 2, 1 - np.exp(-np.abs(x) / 20) / 2)
+
+    worst = 0.0
+    for j in range(10):
+        sides = []
+        for answers in (first, second):
+            weights = shared * np.prod([below(1.0 + r - answer) for answer in answers[:j]], axis=0)
+            sides.append(np.cumsum(weights))  # up to r = v - threshold
+        values = r + 1.0
+        log_ratio = np.log(sides[0] / sides[1]) + (np.abs(values - second[j]) - np.abs(values - first[j])) / 20
+        worst = max(worst, float(np.abs(log_ratio).max()))
+    low, high = row(11).law().epsilon()
+    assert low - 1e-4 <= worst <= high + 1e-9
+
+
+def test_products_keep_what_cells_of_one_ratio_hide_from_each_other():
+    """Two cells with the same ends but different masses must stay two: merged, they said less than was known."""
+    wide = F(1, 2), F(2)
+    one = Pair((Cell("a", (F(1, 2),) * 2, (F(1, 4),) * 2, wide), Cell("b", (F(1, 2),) * 2, (F(3, 4),) * 2, wide)))
+    assert product(one).epsilon()[0] == pytest.approx(math.log(2))
+    assert product(one, one).epsilon()[0] == pytest.approx(math.log(4))
+
+
 EXACT_COLUMN = {
     1: 0.1,
     2: 0.11778,
@@ -158,13 +242,16 @@ EXACT_COLUMN = {
     8: math.inf,
     9: 0.08853,
     10: 0.08823,
+    11: 0.3,  # five answers below the threshold and the one shown, each moved by 1 of scale 20
     12: 0.17247,
     13: math.inf,
     14: 0.42003,
     15: 0.30006,
     16: 0.60050,
     17: 0.1,
+    18: 0.48745,
     19: 1.0,
+    20: 0.08052,
     22: 0.1,
 }
 

@@ -33,7 +33,9 @@ def test_all_three_calling_conventions_give_rows():
         return np.tile([data, data + 1], (n, 1))
 
     for mechanism in (one, many, seeded):
-        assert np.array_equal(source(mechanism).draw(3, 5), np.tile([3.0, 4.0], (5, 1)))
+        first, second = source(mechanism).training((3, 5), 5)
+        assert np.array_equal(first, np.tile([3.0, 4.0], (5, 1)))
+        assert np.array_equal(second, np.tile([5.0, 6.0], (5, 1)))
 
 
 def test_large_requests_come_in_batches_and_add_up():
@@ -48,23 +50,62 @@ def test_large_requests_come_in_batches_and_add_up():
 
 
 def test_optional_arguments_of_a_mechanism_are_left_alone():
-    assert source(lambda data, size=7: data).draw(1.0, 3).shape == (3, 1)
+    assert source(lambda data, size=7: data).training((1.0, 2.0), 3)[0].shape == (3, 1)
 
 
 @pytest.mark.parametrize(
-    "mechanism", [lambda: 0, lambda a, b, c, d: 0, lambda d, n: np.zeros(n + 1), lambda d, n: np.array(["a"] * n), 5]
+    "mechanism",
+    [
+        lambda: 0,
+        lambda a, b, c, d: 0,
+        lambda d, n: np.zeros(n + 1),
+        lambda d, n: np.array(["a"] * n),
+        lambda d, n: [[0.0]] * (n - 1) + [[0.0, 1.0]],
+        lambda d, n: np.zeros((n, 1 + n % 2)),
+        lambda d, n: np.full(n, 2**60) if n % 2 == 0 else np.zeros(n),
+        5,
+    ],
 )
 def test_what_is_no_mechanism_is_refused(mechanism):
     with pytest.raises(InvalidParameter):
-        audit.test(mechanism, (0, 1), claimed=1.0, budget_calls=1000)
+        audit.test(mechanism, (0, 1), claimed=1.0, budget_calls=1001, split=audit.Split(0.1, 0.301, 0.599))
 
 
 def test_rows_lose_nothing_of_large_integers_and_of_nan():
     big = np.array([2**60, 2**60 + 1, -(2**60)])
-    assert len(np.unique(rows_of(big), axis=0)) == 3
-    odd = rows_of(np.array([np.nan, np.inf, -np.inf, 0.0, np.nan]))
+    assert len(np.unique(rows_of(big, wide=True), axis=0)) == 3
+    odd = rows_of(np.array([np.nan, np.inf, -np.inf, 0.0, np.nan]), wide=False)
     assert np.isfinite(odd).all()
     assert len(np.unique(odd)) == 4 and odd[0] == odd[4]
+
+
+def test_an_integer_beyond_2_53_in_one_batch_changes_no_other_outcome():
+    """It used to turn all outcomes of its batch, and no others, into two columns: they were no longer independent."""
+
+    def seldom_large(data, n, rng):
+        values = rng.integers(0, 3, n)
+        values[-1] = 2**60
+        return values
+
+    seen = source(seldom_large)
+    first, second = seen.training((0, 1), 50)
+    assert first.shape == second.shape == (50, 2)
+    assert all(rows.shape[1] == 2 for rows in seen.batches(0, 5000))
+    only_later = source(lambda data, n, rng: np.full(n, 2**60 if n > 50 else 5))
+    only_later.training((0, 1), 50)
+    assert {rows.shape[1] for rows in only_later.batches(0, 5000)} == {1}
+    assert audit.test(seldom_large, (0, 1), claimed=1.0, budget_calls=20_000, seed=1).verdict == "not_refuted"
+
+
+def test_a_mechanism_that_fills_one_array_again_and_again_is_read_as_it_was():
+    kept = np.zeros(1024)
+
+    def reusing(data, n, rng):
+        kept[:n] = rng.random(n)
+        return kept[:n]
+
+    first, second = source(reusing).training((0, 1), 1024)
+    assert not np.array_equal(first, second)
 
 
 def test_the_lattice_score_is_the_exponent_of_the_lowest_set_bit():

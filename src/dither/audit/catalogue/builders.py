@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +26,9 @@ __all__ = [
     "TWOS_ZEROS",
     "Row",
     "bits_law",
+    "fresh_answers_law",
     "laplace_row",
+    "noisy_answers_law",
     "noisy_max_row",
     "sparse_vector_law",
     "sparse_vector_pair_law",
@@ -55,8 +56,8 @@ class Row:
     sampler: Sampler
     pair: tuple[Answers, Answers]
     claimed: float
-    true_epsilon: float
-    """The least epsilon over all neighbouring inputs; inf where none is enough."""
+    true_epsilon: float | None
+    """The least epsilon over all neighbouring inputs; inf where none is enough, None where nobody knows."""
     expected: Verdict
     """What a perfect auditor says of the claim, for this pair."""
     law: Callable[[], Pair] | None
@@ -113,9 +114,7 @@ def sparse_vector_row(
     )
 
 
-def sparse_vector_law(
-    threshold: float, stops: int | None, scales: tuple[float, float], log_ratio: Fraction | None = None
-) -> Pair:
+def sparse_vector_law(threshold: float, stops: int | None, scales: tuple[float, float]) -> Pair:
     return families.sparse_vector(
         laplace_law(scales[0]),
         laplace_law(scales[1]),
@@ -123,7 +122,25 @@ def sparse_vector_law(
         stops=stops,
         first=ONES,
         second=TWOS_ZEROS,
-        log_ratio=log_ratio,
+    )
+
+
+def noisy_answers_law(threshold: float, stops: int, scales: tuple[float, float]) -> Pair:
+    return families.sparse_vector_with_noisy_answers(
+        *scales, threshold=threshold, stops=stops, first=ONES, second=TWOS_ZEROS
+    )
+
+
+def fresh_answers_law(threshold: float, stops: int, scales: tuple[float, float, int]) -> Pair:
+    """scales: of threshold, query and answer noise."""
+    return families.sparse_vector_with_fresh_answers(
+        laplace_law(scales[0]),
+        laplace_law(scales[1]),
+        scales[2],
+        threshold=threshold,
+        stops=stops,
+        first=ONES,
+        second=TWOS_ZEROS,
     )
 
 
@@ -150,9 +167,8 @@ def noisy_max_row(
 
 
 def sparse_vector_pair_law() -> Pair:
-    """SVT3 and SVT4 at once, two stops each; of SVT3 the pattern, with all that it releases bounded by 10/40."""
-    third = sparse_vector_law(1.0, 2, (20.0, 40.0), log_ratio=Fraction(1, 4))
-    return product(third, sparse_vector_law(1.0, 2, (40.0, 40 / 3)))
+    """SVT3 and SVT4 at once, two stops each."""
+    return product(noisy_answers_law(1.0, 2, (20.0, 40.0)), sparse_vector_law(1.0, 2, (40.0, 40 / 3)))
 
 
 def bits_law(one_if_set: str, one_if_clear: str) -> Pair:

@@ -10,7 +10,6 @@ that figures can be laid side by side.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 from dither.audit import families
 from dither.audit.catalogue import specimens
@@ -20,9 +19,10 @@ from dither.audit.catalogue.builders import (
     TWOS_ZEROS,
     Row,
     bits_law,
+    fresh_answers_law,
     laplace_row,
+    noisy_answers_law,
     noisy_max_row,
-    sparse_vector_law,
     sparse_vector_pair_law,
     sparse_vector_row,
 )
@@ -182,7 +182,7 @@ ROWS: tuple[Row, ...] = (
         threshold=1.0,
         scales=(20.0, 20.0),
         release_value=True,
-        pattern=lambda: sparse_vector_law(1.0, 1, (20.0, 20.0), log_ratio=Fraction(1, 2)),
+        pattern=lambda: noisy_answers_law(1.0, 1, (20.0, 20.0)),
         true_epsilon=math.inf,
         expected="violated",
         published=0.1822,
@@ -297,7 +297,7 @@ ROWS: tuple[Row, ...] = (
         0.1,
         0.1,
         "not_refuted",
-        lambda: sparse_vector_law(1.0, 2, (30.0, 120.0), log_ratio=Fraction(1, 10)),
+        lambda: fresh_answers_law(1.0, 2, (30.0, 120.0, 60)),
         0.0345,
     ),
     Row(

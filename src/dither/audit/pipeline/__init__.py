@@ -12,6 +12,9 @@ found.verdict, found.violated     # "not_refuted", ()
     channels      errors, prices, explanations and groups are the same on neighbours
     reuse         asked again, the same numbers for nothing; in a new release, not
     ledger        charged before read, and never given back
+    choices       what nobody declared is chosen privately, and paid for
+    series        a total by day: charged once, and one unit counts no more than was paid for
+    views         intervals that hold together do; what is suppressed is not shown
     fork          two processes draw different noise
 
 Flow: `run` calls the checks, each of which yields Lines; `result` shows them. Reads no data of anybody's: with a
@@ -29,12 +32,15 @@ from typing import Literal
 
 from dither.audit.pipeline.books import ledger, reuse
 from dither.audit.pipeline.channels import channels
+from dither.audit.pipeline.choices import choices
 from dither.audit.pipeline.forked import forked
 from dither.audit.pipeline.keys import keys
 from dither.audit.pipeline.noise import LAWS, noise
 from dither.audit.pipeline.questions import DDL, NASTY, QUESTIONS, Question, own_catalog
 from dither.audit.pipeline.result import Line, PipelineAudit
 from dither.audit.pipeline.sensitivity import refusals, sensitivity, truncation
+from dither.audit.pipeline.series import series
+from dither.audit.pipeline.views import views
 from dither.catalog.model import Catalog
 from dither.errors import InvalidParameter
 from dither.noise import Entropy, insecure_seeded
@@ -50,6 +56,9 @@ CHECKS = {
     "channels": "do errors, prices, explanations or groups tell of a unit?",
     "reuse": "is a released number drawn or charged again, or kept too long?",
     "ledger": "is anything read before it is charged, or given back?",
+    "choices": "is anything chosen inside a question and not paid for?",
+    "series": "does a unit count for more over the days than was paid for?",
+    "views": "do intervals miss oftener than said, or suppressed numbers show?",
     "fork": "do two processes draw the same noise?",
 }
 """What each check asks."""
@@ -71,11 +80,15 @@ class Effort:
     units: int
     """Units alone in their groups, per question."""
     key_rounds: int
+    answers: int
+    """For intervals that hold together."""
 
 
 EFFORTS = {
-    "quick": Effort(rounds=4, stored_rounds=0, channel_rounds=1, draws=30_000, units=20_000, key_rounds=2),
-    "full": Effort(rounds=100, stored_rounds=20, channel_rounds=8, draws=500_000, units=50_000, key_rounds=20),
+    "quick": Effort(rounds=4, stored_rounds=0, channel_rounds=1, draws=30_000, units=20_000, key_rounds=2, answers=40),
+    "full": Effort(
+        rounds=100, stored_rounds=20, channel_rounds=8, draws=500_000, units=50_000, key_rounds=20, answers=400
+    ),
 }
 
 
@@ -172,6 +185,14 @@ class _Audit:
                 yield from reuse(entropy=self._entropy())
             case "ledger":
                 yield from ledger(QUESTIONS if self.catalog else self._asked(), entropy=self._entropy(), say=self.say)
+            case "choices":
+                yield from choices(entropy=self._entropy())
+            case "series":
+                yield from series(entropy=self._entropy())
+            case "views":
+                yield from views(
+                    answers=self.effort.answers, error=self.error, entropy=self._entropy(), say=self.say
+                )  # fmt: skip
             case _:
                 yield from forked()
 

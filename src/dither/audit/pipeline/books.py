@@ -53,6 +53,7 @@ def reuse(*, entropy: Entropy | None) -> Iterator[Line]:
         nested = "SELECT COUNT(*) FROM t WHERE k > (SELECT AVG(k) FROM t)"
         inside = world.session.ask(nested, epsilon=1).rows()
         yield _line(REUSE, "a question inside a question again", _again(world, nested, inside, world.ledger.spent()))
+    yield _line(REUSE, "asked again, more accurately", _better(entropy))
     yield _line(REUSE, "after a new release", _new_release(entropy))
     yield _line(REUSE, "by an analyst who did not pay", _second_analyst(entropy))
 
@@ -76,6 +77,13 @@ def _again(world: World, sql: str, rows: list[tuple[Any, ...]], spent: Spent, ep
     if world.ledger.spent() != spent or second.charged != Price():
         return "charged a second time"
     return ""
+
+
+def _better(entropy: Entropy | None) -> str:
+    """What was released at a hundredth of the offer is no answer to it."""
+    with _world(entropy) as world:
+        world.session.ask(_BY_DAY, epsilon=Fraction(1, 100))
+        return "" if world.session.ask(_BY_DAY, epsilon=1).charged.epsilon else "answered from a less accurate release"
 
 
 def _new_release(entropy: Entropy | None) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.audit.bounds import gdp_epsilon
+from dither.audit.bounds import discrete_gaussian_mu, gdp_epsilon
 from dither.audit.pipeline.questions import Offer
 from dither.audit.pipeline.result import Line
 from dither.audit.pipeline.world import World
@@ -27,7 +27,7 @@ from dither.audit.sampled import test
 from dither.catalog.load import loads
 from dither.noise import Entropy
 
-__all__ = ["LAWS", "Law", "noise"]
+__all__ = ["CATALOG", "CROWD", "LAWS", "Law", "noise"]
 
 NOISE = "noise"
 GROUPS = 1000
@@ -35,7 +35,7 @@ TAU = 2
 DELTA = 1e-6
 """For Gaussian noise, whose epsilon depends on it."""
 
-_CATALOG = f"""
+CATALOG = f"""
 [dataset]
 name = "audit of noise"
 [source]
@@ -48,10 +48,14 @@ delta = 1e-5
 [tables.n]
 privacy_unit = "uid"
 max_rows_per_unit = {TAU}
-columns = {{ k = {{ type = "integer", bounds = [0, {GROUPS - 1}] }}, v = {{ type = "integer", bounds = [0, 10] }} }}
+[tables.n.columns]
+k = {{ type = "integer", bounds = [0, {GROUPS - 1}] }}
+v = {{ type = "integer", bounds = [0, 10] }}
+x = {{ type = "double", bounds = [-1, 1] }}
 """
-_CROWD = f"SELECT 10000 + i, i % {GROUPS}, 3 + i % 4 FROM range({3 * GROUPS}) AS r(i)"
-_ONE_MORE = f"SELECT 1000000 + i % {GROUPS}, i % {GROUPS}, 10 FROM range({TAU * GROUPS}) AS r(i)"
+CROWD = f"SELECT 10000 + i, i % {GROUPS}, 3 + i // {GROUPS}, 0.3 FROM range({3 * GROUPS}) AS r(i)"
+"""Three units in every group, with the values 3, 4 and 5: all groups of a database must have one law."""
+_ONE_MORE = f"SELECT 1000000 + i % {GROUPS}, i % {GROUPS}, 10, 1.0 FROM range({TAU * GROUPS}) AS r(i)"
 """In every group one unit more, with TAU rows of the largest value; nobody else has that value."""
 
 
@@ -85,6 +89,7 @@ LAWS = (
     _law("a count at 1.3", "COUNT(*)", epsilon=Fraction(13, 10)),
     _law("a group of nobody else", "COUNT(*) FILTER (WHERE v = 10)"),
     _law("a count and a sum", "COUNT(*)", "SUM(v)"),
+    _law("a sum of doubles", "SUM(x)"),
     _law("a mean", "AVG(v)"),
     _law("different values", "COUNT(DISTINCT v)"),
     Law(
@@ -113,10 +118,10 @@ def noise(
     laws: Sequence[Law] = LAWS,
 ) -> Iterator[Line]:
     """A line per law. draws: outcomes over both databases.  error: of each line."""
-    catalog = loads(_CATALOG)
+    catalog = loads(CATALOG)
     with World(catalog, entropy=entropy) as without, World(catalog, entropy=entropy) as with_one:
         for world in (without, with_one):
-            world.fill("n", _CROWD)
+            world.fill("n", CROWD)
         with_one.fill("n", _ONE_MORE)
         sources = [_Draws(without), _Draws(with_one)]
         for law in laws:
@@ -128,8 +133,10 @@ def _audited(law: Law, sources: Sequence[_Draws], draws: int, error: float, seed
     sources[0].begin(law)
     claimed, delta = sources[1].begin(law), 0.0
     if law.epsilon is None:
-        # rho-zCDP of a Gaussian is mu-GDP with mu = sqrt(2 rho): its whole curve is known.
-        claimed, delta = gdp_epsilon(float(np.sqrt(2 * claimed)), DELTA), DELTA
+        # What rho buys is discrete Gaussian noise for a count that one unit moves by TAU: its whole curve is known, and
+        # is a little below the continuous Gaussian's.
+        mu = discrete_gaussian_mu(variance=TAU * TAU / (2 * claimed), shift=TAU)
+        claimed, delta = gdp_epsilon(mu, DELTA), DELTA
     finding = test(
         lambda place, size: sources[place].outcomes(size),
         (0, 1),

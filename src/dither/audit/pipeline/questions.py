@@ -14,7 +14,7 @@ from dither.catalog.load import loads
 from dither.catalog.model import Catalog
 from dither.session.invented import invented_rows
 
-__all__ = ["DDL", "MUST_BE_REFUSED", "NASTY", "QUESTIONS", "Offer", "Question", "own_catalog", "public_rows"]
+__all__ = ["DDL", "MUST_BE_REFUSED", "NASTY", "QUESTIONS", "WISHED", "Offer", "Question", "own_catalog", "public_rows"]
 
 
 class Offer(TypedDict):
@@ -24,7 +24,7 @@ class Offer(TypedDict):
 
 @dataclass(frozen=True)
 class Question:
-    """A SELECT and what it may cost: epsilon, or, where that is None, rho."""
+    """A SELECT and what it may cost: epsilon, or, where that is None, rho; neither where the text states an offer."""
 
     sql: str
     epsilon: Fraction | None = Fraction(1)
@@ -90,6 +90,8 @@ def public_rows(catalog: Catalog) -> Tables:
     }
 
 
+WISHED = "/* within 20 */ SELECT COUNT(*), SUM(k) FROM t WHERE flag"
+"""An offer by the accuracy wanted, in the text."""
 QUESTIONS = (
     Question("SELECT COUNT(*) FROM t"),
     Question("SELECT region, COUNT(*), SUM(k), SUM(x) FROM t GROUP BY region"),
@@ -118,6 +120,7 @@ QUESTIONS = (
     ),
     Question("SELECT d, SUM(COUNT(*)) OVER (ORDER BY d) AS running FROM t GROUP BY d"),
     Question("SELECT COUNT(*) FROM (SELECT uid, region FROM t UNION ALL SELECT uid, 'a' FROM o) AS q"),
+    Question(WISHED, epsilon=None),
 )
 
 # What would fail in an ordinary database on the values of one row, and on no other.

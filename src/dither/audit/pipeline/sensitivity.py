@@ -39,7 +39,7 @@ from dither.plan.price import MarginalLaw, RunningLaw
 from dither.plan.running import Axis, axis_of
 from dither.session.vectors import law_from_facts
 
-__all__ = ["refusals", "sensitivity", "truncation"]
+__all__ = ["ask_whole", "refusals", "sensitivity", "truncation"]
 
 UNBOUNDED = Fraction(10**9)
 """Stands for a movement that nothing was paid for."""
@@ -152,7 +152,7 @@ def sensitivity(
         asked: list[_Asked] = []
         for question in questions:
             try:
-                asked.append(_ask(world, question))
+                asked.append(ask_whole(world, question))
             except DitherError as refused:
                 said = refused.headline()
                 yield Line.judged(SENSITIVITY, prefix + question.sql, right=True, found="refused", detail=said)
@@ -206,7 +206,7 @@ def truncation(catalog: Catalog, *, ddl: Mapping[str, str]) -> Iterator[Line]:
             "t",
             f"SELECT u, 'a', 'n', 0.0, v, TRUE, DATE '2020-01-01' FROM range({units}) AS a(u), range({values}) AS b(v)",
         )
-        found = _ask(world, Question("SELECT COUNT(*), SUM(k) FROM t"))
+        found = ask_whole(world, Question("SELECT COUNT(*), SUM(k) FROM t"))
         ((counts, sums),) = found.read(world)[0]
         # Bounds are [-2, 7], so every value is inside.
         mean = sum(sums.values()) / max(1, sum(counts.values()))
@@ -222,7 +222,7 @@ def truncation(catalog: Catalog, *, ddl: Mapping[str, str]) -> Iterator[Line]:
     )
 
 
-def _ask(world: World, question: Question) -> _Asked:
+def ask_whole(world: World, question: Question) -> _Asked:
     """Ask it whole, and find in the ledger what it released."""
     entries = len(world.ledger.entries())
     world.watched.asked.clear()
@@ -231,7 +231,9 @@ def _ask(world: World, question: Question) -> _Asked:
     vectors = []
     if question.rho is not None and answer.plan.cubes:
         readings[-1] = _with_sums(readings[-1], answer.plan)
-    for reading, entry in enumerate(world.ledger.entries()[entries:]):
+    # A choice made first has an entry of its own, and no vectors.
+    measured = [entry for entry in world.ledger.entries()[entries:] if entry.vectors]
+    for reading, entry in enumerate(measured):
         places = [(m, p) for m, measure in enumerate(readings[reading]) for p in range(len(measure.vectors))]
         for identity, (m, p) in zip(entry.vectors, places, strict=True):
             kept = next(v for v in world.ledger.released(identity, entry.release) if v.entry_id == entry.id)

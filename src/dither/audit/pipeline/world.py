@@ -138,9 +138,11 @@ class Watched:
         return self.inner.measure(measures)
 
     def rows_per_unit(self, table: str, levels: Sequence[int]) -> Secret[Any]:
+        self.before_reading()
         return self.inner.rows_per_unit(table, levels)
 
     def values_per_level(self, table: str, column: str, tau: int) -> Secret[Any]:
+        self.before_reading()
         return self.inner.values_per_level(table, column, tau)
 
     def one_row_each(self, table: str, columns: Sequence[str]) -> Secret[Columns]:
@@ -155,7 +157,8 @@ class Watched:
 
 class World:
     """A catalog over invented tables, and the session that asks. `ledger`: '' in memory, or a file.
-    stored: where rows of heavy units are kept at every `load`, as `dither tune` keeps them; None: nowhere."""
+    stored: where rows of heavy units are kept at every `load`, as `dither tune` keeps them; None: nowhere.
+    choosing: questions choose the rows kept per unit themselves where the catalog does not say."""
 
     def __init__(
         self,
@@ -166,6 +169,7 @@ class World:
         ledger: str = "",
         analyst: str | None = None,
         stored: Path | None = None,
+        choosing: bool = False,
     ) -> None:
         self.catalog = catalog
         self.source = _Invented(catalog, ddl or {})
@@ -179,7 +183,9 @@ class World:
             analysts=catalog.analysts,
         )
         self.taus = {
-            key: table.max_rows_per_unit or DEFAULT_TAU for key, table in catalog.tables.items() if not table.is_public
+            key: table.max_rows_per_unit or DEFAULT_TAU
+            for key, table in catalog.tables.items()
+            if not table.is_public and (table.max_rows_per_unit or not choosing)
         }
         self._entropy = entropy
         self.session = self.session_of(analyst or next(iter(catalog.analysts), "owner"))
