@@ -148,8 +148,20 @@ def test_where_no_rows_are_seen_the_question_is_refused_and_the_look_is_paid() -
         with pytest.raises(QueryRefused) as refusal:
             db.ask("SELECT SUM(x) FROM data", epsilon="0.01")
         assert refusal.value.code == "B-120" and not db.bounds
-        # 22.5 % for the rows per unit, a quarter of the rest for the bounds.
-        assert db.ledger.spent().epsilon == Fraction(225, 100_000) + Fraction(775, 400_000)
+        # 18.75 % for the rows per unit, a quarter of the rest for the bounds.
+        assert db.ledger.spent().epsilon == Fraction(1875, 1_000_000) + Fraction(8125, 4_000_000)
+
+
+@pytest.mark.parametrize(("columns", "vectors"), [("COUNT(*)", 1), ("SUM(k), AVG(k)", 2), ("AVG(k), VAR_POP(k)", 3)])
+def test_rows_per_unit_are_chosen_with_the_less_the_more_vectors_share_the_rest(columns: str, vectors: int) -> None:
+    sections = '[tables.t]\nprivacy_unit = "uid"\ncolumns = { k = { type = "integer", bounds = [0, 9] } }'
+    world = World(catalog_text(sections), {"t": "uid BIGINT, k BIGINT NOT NULL"}, entropy=insecure_seeded(1))
+    world.load("t", [(i % 90, i % 10) for i in range(900)])
+    world.session.ask(f"SELECT {columns} FROM t", epsilon=2)
+    chosen, asked = world.ledger.entries()
+    assert chosen.price.epsilon == 2 * Fraction(3, 8) / (vectors + 1)
+    assert len(asked.vectors) == vectors and chosen.price.epsilon + asked.price.epsilon == 2
+    world.close()
 
 
 def test_a_choice_draws_from_entropy_with_new_bytes_mixed_in(monkeypatch: pytest.MonkeyPatch) -> None:

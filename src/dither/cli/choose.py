@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
@@ -135,9 +135,9 @@ class _Interview:
                 return None
         if people is not None:
             return people
-        return int(self._ask("About how many of them are there, as is publicly known?", "--people", None, kind=int))
+        return int(self._ask("About how many of them are there, as is publicly known?", "--people", None, kind=_whole))
 
-    def _ask(self, question: str, option: str, default: str | None, kind: type[str] | type[int] = str) -> str:
+    def _ask(self, question: str, option: str, default: str | None, kind: Callable[[str], object] = str) -> str:
         self._need_terminal(option)
         return str(typer.prompt(question, default=default, type=kind))
 
@@ -148,6 +148,13 @@ class _Interview:
             raise InvalidParameter(
                 option, expected="given where there is no terminal to ask on", found="nothing", hint="See --help."
             )
+
+
+def _whole(written: str) -> int:
+    """As `int`, which reads the digits of every script, of ASCII's alone. Raises ValueError: it is asked for again."""
+    if not written.isascii():
+        raise ValueError(written)
+    return int(written)
 
 
 def _steps(about: About, found: Outline) -> int:
