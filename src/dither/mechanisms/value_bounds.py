@@ -124,7 +124,7 @@ def _falling(seen: Floats) -> Floats:
         change = min(1.0, ratio / max(before, 0.05))
         return np.asarray(seen[0] * ratio**beyond * change ** (beyond * (beyond + 1) / 2))
     places = -np.arange(float(_FITTED))
-    # The noise of a logarithm is inversely as its count; without a limit, the fullest levels would say how the last fall.
+    # A logarithm is noisy inversely as its count; without a limit, the fullest levels would say how the last fall.
     weights = np.minimum(seen, 20 * seen[0])
     bend, slope, start = _fitted(places, np.log(seen), weights, 2)
     if bend > 0:

@@ -39,6 +39,7 @@ from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
 from dither.session.decide import decide, foresee
+from dither.session.expected import expected_columns
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
 from dither.session.offers import Offered, Within, keeping, offered, planned
@@ -164,7 +165,14 @@ class Session:
             self.catalog,
             self.ledger.remaining(self.own_level),
         )
-        return explained if stated.wish is None else replace(explained, solved=priced.offer)
+        columns = expected_columns(stages[-1].priced, self.catalog)
+        facts = dict.fromkeys(column.rests_on for column in columns if column.rests_on)
+        return replace(
+            explained,
+            columns=tuple((column.name, column.half_width) for column in columns),
+            notes=(*explained.notes, *facts),
+            solved=None if stated.wish is None else priced.offer,
+        )
 
     def plan(self, question: str, choices: Choices | None = None) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only.
