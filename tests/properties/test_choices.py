@@ -260,7 +260,7 @@ def test_what_can_be_planned_with_stand_ins_can_be_with_whatever_is_chosen(
         world.session.rehearse(world.session.price_of(world.session.plan(question, choices), Offer.create(**offer)))
         assert choices.pending
         widest = [{place: (-level(LEVELS), level(LEVELS)) for place in choices.columns}]
-        fullest = [dict.fromkeys(choices.columns, (-2.0 ** 31, 2.0 ** 31))]
+        fullest = [dict.fromkeys(choices.columns, (-(2.0**31), 2.0**31))]
         for bounds in widest + fullest + [_some(choices, generator) for _ in range(2)]:
             for tau in (1, 10_000):
                 chosen = Choices(dict.fromkeys(choices.tables, tau), bounds=bounds)
