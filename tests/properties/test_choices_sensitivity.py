@@ -114,7 +114,6 @@ CHOSEN = (
 )
 # FROM and WHERE, with the table alias whose columns are asked for. Bounds are chosen of columns of tables, not of what
 # a subquery makes of them.
-
 FROM = (
     ("t", "t"),
     ("t", "t WHERE x > 2 OR flag"),

@@ -7,10 +7,12 @@ an offer, a wish or an option would be taken for one that DuckDB, a log or a sec
 from __future__ import annotations
 
 import pytest
+import typer
 
 import dither
 from dither.catalog.load import loads
 from dither.cli import main
+from dither.cli.choose import _whole
 from dither.errors import CatalogError, DitherError, InvalidParameter, QueryRefused
 from dither.exact import exact
 from dither.session.wishes import read_wishes, wish_of
@@ -132,3 +134,10 @@ def test_a_pattern_means_here_what_it_means_to_duckdb(world: World, pattern: str
 def test_a_date_in_a_text_is_refused(world: World, text: str) -> None:
     with pytest.raises(QueryRefused):
         world.session.explain(f"SELECT COUNT(*) FROM t WHERE DATE '{text}' > DATE '2020-01-01'", epsilon=1)
+
+
+@pytest.mark.parametrize("written", ["٣", "１０", "²", "3.5", "-3", ""])
+def test_a_whole_number_typed_into_an_interview_is_asked_for_again(written: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        _whole(written)
+    assert _whole(" 6000 ") == 6000

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import re
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -135,11 +136,11 @@ class _Interview:
                 return None
         if people is not None:
             return people
-        return int(self._ask("About how many of them are there, as is publicly known?", "--people", None, kind=_whole))
+        return int(self._ask("About how many of them are there, as is publicly known?", "--people", None, _whole))
 
-    def _ask(self, question: str, option: str, default: str | None, kind: Callable[[str], object] = str) -> str:
+    def _ask(self, question: str, option: str, default: str | None, read: Callable[[str], object] | None = None) -> str:
         self._need_terminal(option)
-        return str(typer.prompt(question, default=default, type=kind))
+        return str(typer.prompt(question, default=default, value_proc=read))
 
     def _need_terminal(self, option: str) -> None:
         from dither.errors import InvalidParameter
@@ -151,9 +152,9 @@ class _Interview:
 
 
 def _whole(written: str) -> int:
-    """As `int`, which reads the digits of every script, of ASCII's alone. Raises ValueError: it is asked for again."""
-    if not written.isascii():
-        raise ValueError(written)
+    """As `int`, which reads the digits of every script, of ASCII's alone; what cannot be read is asked for again."""
+    if re.fullmatch(r"[0-9]{1,18}", written.strip()) is None:
+        raise typer.BadParameter("a whole number in the digits 0 to 9, please")
     return int(written)
 
 
