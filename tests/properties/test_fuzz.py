@@ -117,6 +117,17 @@ def test_grouping_has_no_interval_and_the_other_columns_have(world: World) -> No
     assert [row[1] for row in answer.rows() if row[0] is not None] == [0, 0]
 
 
+def test_an_answer_without_rows_has_empty_intervals(world: World) -> None:
+    # Found by seed 1001: a computed column beside a HAVING that nothing passes.
+    answer = world.session.ask(
+        "SELECT region, SUM(age) / COUNT(*) AS r, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*)) AS w FROM t "
+        "GROUP BY region HAVING COUNT(*) > 1000000",
+        epsilon=2,
+    )
+    assert answer.rows() == [] and str(answer)
+    assert all(len(end) == 0 for ends in answer.intervals.values() for end in ends)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_random_questions_are_refused_or_answered_rightly(
     seed: int, world: World, plain: duckdb.DuckDBPyConnection, undecided: World

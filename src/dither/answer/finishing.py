@@ -138,6 +138,9 @@ def _replicas(table: NoisyTable, generator: np.random.Generator) -> Columns:
 
 def _percentiles(found: Columns, keys: Sequence[int], wanted: Sequence[int], finished: Finished) -> Columns:
     rows = list(zip(*(finished.columns[k].tolist() for k in keys), strict=True)) or [()] * len(finished.columns[0])
+    if not rows:
+        # HAVING or LIMIT left none: nothing has an interval, and there are no percentiles of nothing.
+        return {f"{end}_{position}": np.empty(0) for position in wanted for end in ("low", "high")}
     place = {row: i for i, row in enumerate(rows)}
     seen = list(zip(*(found[f"c{k}"].tolist() for k in keys), strict=True)) or [()] * len(found["r"])
     index = np.array([place.get(row, -1) for row in seen], dtype=np.int64)
