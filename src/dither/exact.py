@@ -73,6 +73,9 @@ def decimal_text(value: Fraction, places: int = 18) -> str:
 
 
 def _from_text(text: str) -> Fraction:
+    # Python reads the digits of every script; whoever reads the text after us may not.
+    if not text.isascii():
+        raise ValueError(text)
     _, _, exponent = text.lower().partition("e")
     # Fraction("1e999999999") would build the integer: refuse before it does.
     if exponent and abs(int(exponent)) > _LARGEST_EXPONENT:

@@ -15,6 +15,8 @@ import dither
 from dither.errors import BudgetExceeded, QueryRefused
 from dither.mechanisms.value_bounds import LEVELS, level
 from dither.noise import insecure_seeded
+from dither.plan.choices import Choices
+from dither.plan.price import Offer
 from dither.secret import open_secret
 from dither.session.session import Session
 from support.worlds import World, catalog_text
@@ -148,8 +150,20 @@ def test_where_no_rows_are_seen_the_question_is_refused_and_the_look_is_paid() -
         with pytest.raises(QueryRefused) as refusal:
             db.ask("SELECT SUM(x) FROM data", epsilon="0.01")
         assert refusal.value.code == "B-120" and not db.bounds
-        # 22.5 % for the rows per unit, a quarter of the rest for the bounds.
-        assert db.ledger.spent().epsilon == Fraction(225, 100_000) + Fraction(775, 400_000)
+        # 18.75 % for the rows per unit, a quarter of the rest for the bounds.
+        assert db.ledger.spent().epsilon == Fraction(1875, 1_000_000) + Fraction(8125, 4_000_000)
+
+
+@pytest.mark.parametrize(("columns", "vectors"), [("COUNT(*)", 1), ("SUM(k), AVG(k)", 2), ("AVG(k), VAR_POP(k)", 3)])
+def test_rows_per_unit_are_chosen_with_the_less_the_more_vectors_share_the_rest(columns: str, vectors: int) -> None:
+    sections = '[tables.t]\nprivacy_unit = "uid"\ncolumns = { k = { type = "integer", bounds = [0, 9] } }'
+    world = World(catalog_text(sections), {"t": "uid BIGINT, k BIGINT NOT NULL"}, entropy=insecure_seeded(1))
+    world.load("t", [(i % 90, i % 10) for i in range(900)])
+    world.session.ask(f"SELECT {columns} FROM t", epsilon=2)
+    chosen, asked = world.ledger.entries()
+    assert chosen.price.epsilon == 2 * Fraction(3, 8) / (vectors + 1)
+    assert len(asked.vectors) == vectors and chosen.price.epsilon + asked.price.epsilon == 2
+    world.close()
 
 
 def test_a_choice_draws_from_entropy_with_new_bytes_mixed_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,4 +210,79 @@ def test_bounds_of_a_public_table_are_not_chosen() -> None:
     with pytest.raises(QueryRefused) as refusal:
         world.session.ask("SELECT SUM(p.price) FROM t JOIN p ON t.r = p.r", epsilon=1)
     assert refusal.value.code == "B-104"
+    world.close()
+
+
+UNDECIDED = """[tables.t]
+privacy_unit = "uid"
+[tables.t.columns]
+x = { type = "double" }
+k = { type = "integer" }
+s = { type = "integer" }
+n = { type = "decimal" }
+g = { type = "text", values = ["a", "b"] }
+d = { type = "date", bounds = [2020-01-01, 2020-01-05] }
+[tables.o]
+privacy_unit = "uid"
+columns = { amt = { type = "integer" } }
+"""
+UNDECIDED_DDL = {
+    "t": "uid BIGINT, x DOUBLE, k BIGINT, s SMALLINT, n DECIMAL(10, 2), g VARCHAR, d DATE",
+    "o": "uid BIGINT, amt BIGINT",
+}
+ON_UNDECIDED = (
+    "SELECT g, SUM(x), AVG(k), VAR_POP(s), MEDIAN(n) FROM t GROUP BY g",
+    "SELECT CORR(x, k), COVAR_POP(k, n), STDDEV_SAMP(n) FROM t",
+    "SELECT d, SUM(SUM(k)) OVER (ORDER BY d) AS total FROM t GROUP BY d",
+    "SELECT SUM(DISTINCT k), AVG(DISTINCT x), MIN(s), MAX(n) FROM t",
+    "SELECT SUM(a.k), AVG(b.x), VAR_POP(a.k) FROM t a JOIN t b ON a.uid = b.uid",
+    "SELECT SUM(t.k), SUM(o.amt), COUNT(*) FROM t JOIN o ON t.uid = o.uid",
+    "SELECT COUNT(*) FROM t WHERE k > (SELECT AVG(k) FROM t)",
+    "SELECT g, CASE WHEN AVG(k) > 3 THEN 'much' END, CAST(SUM(x) AS BIGINT) % 7, ROUND(AVG(n), 1) FROM t GROUP BY g",
+)
+ENDS = (0.0, level(1), 1.0, 2.0**16, 2.0**31, 2.0**31 * 1.01, 1e12, level(LEVELS))
+
+
+@pytest.mark.parametrize("replace", [False, True], ids=["add_remove", "replace"])
+@pytest.mark.parametrize("offer", [{"epsilon": "0.01"}, {"rho": "0.01"}], ids=["epsilon", "rho"])
+def test_what_can_be_planned_with_stand_ins_can_be_with_whatever_is_chosen(
+    offer: dict[str, Any], replace: bool
+) -> None:
+    # Else a question would be paid for in part, and refused: over self-joins of whole numbers it once was.
+    text = catalog_text(UNDECIDED)
+    world = World(text.replace("[source]", 'neighbours = "replace"\n[source]', 1) if replace else text, UNDECIDED_DDL)
+    world.load("t", [(1, 2.5, 7, 3, 1, "a", None)])
+    world.load("o", [(1, 5)])
+    protected = frozenset(world.catalog.tables)
+    generator = np.random.default_rng(5)
+    for question in ON_UNDECIDED:
+        choices = Choices({}, protected, {}, open=True)
+        world.session.rehearse(world.session.price_of(world.session.plan(question, choices), Offer.create(**offer)))
+        assert choices.pending
+        widest = [{place: (-level(LEVELS), level(LEVELS)) for place in choices.columns}]
+        fullest = [dict.fromkeys(choices.columns, (-(2.0**31), 2.0**31))]
+        for bounds in widest + fullest + [_some(choices, generator) for _ in range(2)]:
+            for tau in (1, 10_000):
+                chosen = Choices(dict.fromkeys(choices.tables, tau), bounds=bounds)
+                priced = world.session.price_of(world.session.plan(question, chosen), Offer.create(**offer))
+                world.session.rehearse(priced)
+    world.close()
+
+
+def _some(choices: Choices, generator: np.random.Generator) -> dict[tuple[str, str], tuple[float, float]]:
+    ends = {place: sorted(generator.choice(len(ENDS), 2, replace=False)) for place in choices.columns}
+    return {
+        place: (-ENDS[int(generator.choice(pair))], ENDS[int(pair[1])])
+        if generator.random() < 0.5
+        else (0.0, ENDS[pair[1]])
+        for place, pair in ends.items()
+    }
+
+
+def test_a_self_join_of_whole_numbers_is_answered_with_what_it_chose() -> None:
+    world = World(catalog_text(UNDECIDED), UNDECIDED_DDL, entropy=insecure_seeded(1))
+    world.fill("t", "SELECT i % 3000, 0.5, 10000000000 + i, 0, 0, 'a', NULL FROM range(9000) AS r(i)")
+    answer = world.session.ask("SELECT SUM(a.k) FROM t a JOIN t b ON a.uid = b.uid", epsilon=4)
+    truth = 27_000 * 10_000_004_500
+    assert world.session.bounds["t", "k"][1] > 10**10 and abs(answer.scalar() - truth) < 0.05 * truth
     world.close()

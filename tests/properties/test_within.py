@@ -31,8 +31,8 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
     found.close()
 
 
-def half_width(priced: PricedPlan) -> float:
-    found = next(column for column in expected_columns(priced) if column.name == "n").half_width
+def half_width(world: World, priced: PricedPlan) -> float:
+    found = next(column for column in expected_columns(priced, world.catalog) if column.name == "n").half_width
     assert found is not None
     return found
 
@@ -44,10 +44,10 @@ def test_a_solved_offer_is_the_least(world: World, sql: str, within: Fraction) -
     offer = db.explain(sql, within={"n": within}).solved
     assert offer is not None
     plan = db.plan(sql)
-    assert half_width(db.price_of(plan, offer)) <= within
+    assert half_width(world, db.price_of(plan, offer)) <= within
     meter = "epsilon" if offer.rho is None else "rho"
     terms = db.catalog.budget
     least = terms.minimum_price if offer.rho is None else terms.minimum_rho
     if offer.total > least:
         smaller = type(offer).create(**{meter: offer.total * Fraction(999_999, 10**6)})  # type: ignore[arg-type]
-        assert half_width(db.price_of(plan, smaller)) > within
+        assert half_width(world, db.price_of(plan, smaller)) > within

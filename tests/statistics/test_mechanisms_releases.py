@@ -92,12 +92,19 @@ def test_the_exponential_mechanism_chooses_by_its_law():
 
 
 def test_above_threshold_stops_by_its_law():
-    # n=20_000; false alarm 1e-9; catches noise renewed on the threshold, and query noise of half the scale.
+    # n=20_000; false alarm 1e-9; catches noise renewed on the threshold, query noise of half the scale, noise to both
+    # sides.
     counts, threshold, entropy = [9, 6, 4, 2, 1], 3, insecure_seeded(7)
     stops = [first_at_or_below(np.array(counts), threshold, epsilon="0.8", entropy=entropy) for _ in range(20_000)]
     found = np.bincount([len(counts) if stop is None else stop for stop in stops], minlength=len(counts) + 1)
-    assert_follows(found, _stopping(counts, threshold, 2.5, 2.5))
-    for wrong in (_stopping(counts, threshold, 2.5, 1.25), _stopping(counts, threshold, 2.5, 2.5, renewed=True)):
+    # Two thirds of epsilon for the threshold, a third for the counts.
+    scales = 1.5 / 0.8, 3 / 0.8
+    assert_follows(found, _stopping(counts, threshold, *scales))
+    for wrong in (
+        _stopping(counts, threshold, scales[0], scales[1] / 2),
+        _stopping(counts, threshold, *scales, renewed=True),
+        _stopping(counts, threshold, *scales, two_sided=True),
+    ):
         with pytest.raises(AssertionError):
             assert_follows(found, wrong)
 
@@ -112,14 +119,18 @@ def test_optimal_selection_shows_keys_as_often_as_its_table_says():
         assert stats.binomtest(shown, 50_000, table[units - 1] / 2**128).pvalue < FALSE_ALARM
 
 
-def _stopping(counts, threshold, threshold_scale, noise_scale, *, renewed=False):
-    reach = np.arange(-150, 151)
+def _stopping(counts, threshold, threshold_scale, noise_scale, *, renewed=False, two_sided=False):
+    """Chance of stopping at each count, and nowhere: count - v <= threshold - r with geometric (or Laplace) r and v."""
+    reach = np.arange(-150 if two_sided else 0, 151)
     p, q = math.exp(-1 / threshold_scale), math.exp(-1 / noise_scale)
-    weight = (1 - p) / (1 + p) * p ** np.abs(reach)
+    weight = (1 - p) / (1 + p if two_sided else 1) * p ** np.abs(reach)
 
     def stop(count):
-        k = threshold + reach - count
-        chance = np.where(k >= 0, 1 - q ** (np.abs(k) + 1.0) / (1 + q), q ** np.abs(k) / (1 + q))
+        k = threshold - reach - count
+        if two_sided:
+            chance = np.where(k >= 0, 1 - q ** (np.abs(k) + 1.0) / (1 + q), q ** np.abs(k) / (1 + q))
+        else:
+            chance = q ** np.maximum(-k, 0.0)
         return np.full(len(reach), (weight * chance).sum()) if renewed else chance
 
     law, going = [], weight.copy()

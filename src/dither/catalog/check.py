@@ -165,7 +165,7 @@ def _table(table: Table, found: _Found) -> Iterator[Problem]:
         return
     own = found.column(table, table.unit.column) if table.unit else None
     if table.max_rows_per_unit is None and not (own and own.unique and isinstance(table.unit, ColumnUnit)):
-        message = "no `max_rows_per_unit`: the first question spends 22.5 % of its offer to choose one"
+        message = "no `max_rows_per_unit`: the first question spends up to 18.75 % of its offer to choose one"
         yield Problem("note", place, message, f"Run `dither tune {table.name}` once, or declare it.")
 
 

@@ -45,7 +45,7 @@ def read_column(name: str, entry: object) -> Column:
     if not isinstance(entry, Mapping):
         hint = f'Write {name} = {{ type = "{entry}" }}.' if entry in COLUMN_TYPES else None
         raise Unfit('a table such as { type = "integer", bounds = [0, 110] }', entry, hint=hint)
-    only(entry, ("type", "bounds", "values", "scale", "looked"))
+    only(entry, ("type", "bounds", "values", "scale", "looked", "rows"))
     kind = _type(entry)
     scale = _scale(kind, entry)
     bounds = _bounds(kind, scale, entry["bounds"]) if "bounds" in entry else None

@@ -90,7 +90,7 @@ def _authority_end(rest: str) -> int:
     cut = end.start() if end else len(rest)
     # A raw slash in a password ends the authority early; then its colon is followed by more than a port, and the
     # at-sign comes later.
-    if "@" in rest[:cut] or rest.startswith("[") or not re.search(r":(?!\d*$)", rest[:cut]):
+    if "@" in rest[:cut] or rest.startswith("[") or not re.search(r":(?![0-9]*$)", rest[:cut]):
         return cut
     last = rest.rfind("@")
     end = re.search(r"[/?#]|$", rest[last:])

@@ -91,6 +91,8 @@ class Table:
     """The table, file or glob in the source when it differs from `name`."""
     rows: int | None = None
     """A public fact the owner declares, never checked against the data."""
+    rows_per_value: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Another: folded name of a column with listed values -> how many rows have each of them."""
 
     @property
     def is_public(self) -> bool:

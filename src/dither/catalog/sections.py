@@ -11,7 +11,7 @@ from typing import Literal
 
 from dither.catalog.domains import read_column
 from dither.catalog.locations import LEDGER_SCHEMES, SOURCE_SCHEMES, check_location
-from dither.catalog.model import Catalog, Fixtures, Neighbours, RowUnit, Table, fold
+from dither.catalog.model import Catalog, Column, Fixtures, Neighbours, RowUnit, Table, fold
 from dither.catalog.reading import Unfit, at, choice, distinct_names, only, table, text, whole
 from dither.catalog.terms import read_analysts, read_budget
 from dither.catalog.units import Declared, read_unit, resolve_unit
@@ -19,6 +19,7 @@ from dither.catalog.units import Declared, read_unit, resolve_unit
 __all__ = ["MOST_ROWS_PER_UNIT", "read_catalog"]
 
 MOST_ROWS_PER_UNIT = 2**31 - 1
+MOST_ROWS = 2**53
 _SECTIONS = ("dataset", "source", "unit", "budget", "analysts", "tables", "checks")
 
 
@@ -142,13 +143,30 @@ def _table(name: str, entry: Mapping[str, object]) -> Table:
         expected = "no limit on a public table" if rule is None else 'no limit where each row is its own unit ("row")'
         raise Unfit(expected, limit, key=("max_rows_per_unit",), code="C-140", hint="Remove the line.")
     columns = table(entry, "columns", f"a section [tables.{name}.columns]")
+    rows = whole(entry, "rows", 1, MOST_ROWS)
     with at("columns"):
         distinct_names(columns)
-        read = {}
+        read, counted = {}, {}
         for column, declaration in columns.items():
             with at(column):
                 read[fold(column)] = read_column(column, declaration)
-    return Table(name, None, read, limit, text(entry, "source"), whole(entry, "rows", 0, 2**63 - 1))
+                if isinstance(declaration, Mapping) and "rows" in declaration:
+                    counted[fold(column)] = _rows_per_value(read[fold(column)], declaration["rows"], rows)
+    return Table(name, None, read, limit, text(entry, "source"), rows, counted)
+
+
+def _rows_per_value(column: Column, listed: object, rows: int | None) -> tuple[int, ...]:
+    """How many rows have each listed value, in the order of the list."""
+    with at("rows"):
+        if column.values is None:
+            hint = "Row counts belong to `values`, one to each; those of a whole table stand under [tables.NAME]."
+            raise Unfit("`values` beside it", found="none", hint=hint)
+        if not isinstance(listed, list) or len(listed) != len(column.values):
+            raise Unfit(f"one row count for each of the {len(column.values)} values", listed)
+        counts = tuple(whole({"0": count}, "0", 1, MOST_ROWS) or 0 for count in listed)
+        if rows is not None and sum(counts) > rows:
+            raise Unfit(f"at most the table's {rows:,} rows together", sum(counts))
+    return counts
 
 
 def _fixtures(entries: Mapping[str, object]) -> Fixtures:

@@ -6,6 +6,7 @@ Flow: `dither.cli.main` calls `run`. Typer parses; commands raise DitherError; h
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -32,7 +33,7 @@ from dither.cli import (
     tune,
     verify,
 )
-from dither.errors import DitherError
+from dither.errors import DitherError, InvalidParameter
 
 __all__ = ["BROKEN_GUARANTEE", "app", "run"]
 
@@ -96,6 +97,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line. Never raises."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _refuse_foreign_digits(given)
         status = app(args=given or ["--help"], prog_name="dither", standalone_mode=False)
         sys.stdout.flush()
         # Typer itself turns an interrupt into this status, and says nothing.
@@ -122,6 +124,26 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _is_interrupt(error: Exception) -> bool:
     """DuckDB makes this of a Ctrl-C that comes while it works."""
     return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
+
+
+def _refuse_foreign_digits(given: Sequence[str]) -> None:
+    """Numbers of options are read by Typer, and by Python's `int`, which know the digits of every script. None of ours,
+    and no SQL, path or name, is such a number alone."""
+    for word in given:
+        option = re.match(r"--[a-z-]+=|-[a-z]", word)
+        value = word[option.end() :] if option else word
+        if not value.isascii() and _is_number(value):
+            raise InvalidParameter("A number", expected="written in the digits 0 to 9", found=value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return any(c.isdigit() and not c.isascii() for c in text) and all(
+            c.isdigit() or c in "+-.,_%/eE " for c in text
+        )
+    return True
 
 
 def _stopped() -> int:

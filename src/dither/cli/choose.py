@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
@@ -135,11 +136,11 @@ class _Interview:
                 return None
         if people is not None:
             return people
-        return int(self._ask("About how many of them are there, as is publicly known?", "--people", None, kind=int))
+        return int(self._ask("About how many of them are there, as is publicly known?", "--people", None, _whole))
 
-    def _ask(self, question: str, option: str, default: str | None, kind: type[str] | type[int] = str) -> str:
+    def _ask(self, question: str, option: str, default: str | None, read: Callable[[str], object] | None = None) -> str:
         self._need_terminal(option)
-        return str(typer.prompt(question, default=default, type=kind))
+        return str(typer.prompt(question, default=default, value_proc=read))
 
     def _need_terminal(self, option: str) -> None:
         from dither.errors import InvalidParameter
@@ -148,6 +149,13 @@ class _Interview:
             raise InvalidParameter(
                 option, expected="given where there is no terminal to ask on", found="nothing", hint="See --help."
             )
+
+
+def _whole(written: str) -> int:
+    """As `int`, which reads the digits of every script, of ASCII's alone; what cannot be read is asked for again."""
+    if re.fullmatch(r"[0-9]{1,18}", written.strip()) is None:
+        raise typer.BadParameter("a whole number in the digits 0 to 9, please")
+    return int(written)
 
 
 def _steps(about: About, found: Outline) -> int:

@@ -38,6 +38,8 @@ def explanation_table(explanation: Explanation) -> RenderableType:
     # Nothing is known of what is measured while something must be chosen first: the notes say it.
     tables = [grid(headers, rows, right=(1, 2, 3, 4))] if rows else []
     lines = [f"At most {kept:,} rows of one {unit} count in {name}." for name, kept in explanation.rows_kept]
+    if explanation.columns_sentence:
+        lines.append(explanation.columns_sentence)
     if explanation.solved is not None:
         lines.append(explanation.solved_sentence)
     return Group(*tables, *(Text(line, style="dim") for line in lines), _price(explanation), *_notes(explanation))

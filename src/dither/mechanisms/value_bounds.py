@@ -38,6 +38,12 @@ _FALSE_SIGHT = 1e-5
 _WIDTHS = (1, 2, 4, 8, 16, 32)
 _FARTHEST = 9
 """Levels beyond the last one seen, at most: a factor of 8."""
+_FITTED = 6
+"""Levels that say how counts fall."""
+_SLOWEST = 0.8
+"""The least that counts are taken to fall by from one level to the next: else nobody knows where they end."""
+_CLIFF = 0.4
+"""A level with less than this part of what the two before it let expect is taken for the end of the values."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -101,16 +107,35 @@ def _end(noisy: Floats, scale: float, wanted: float) -> int:
         # Too few rows a level to see how they fall; a run of levels ends beyond most of its rows anyway.
         return top
     floor = scale * _sight(1) / 4
-    last, previous, earlier = (max(float(noisy[max(top - 1 - i, 0)]), floor) for i in range(3))
-    ratio = min(last / previous, 0.8)
-    change = min(1.0, ratio / min(max(previous / earlier, 0.05), 1.5))
-    expected, count = [], last
-    for _ in range(60):
-        ratio *= change
-        count *= ratio
-        expected.append(count)
-    steps = next((j for j in range(_FARTHEST) if sum(expected[j:]) <= wanted), _FARTHEST)
+    seen = np.array([max(float(noisy[max(top - 1 - i, 0)]), floor) for i in range(_FITTED)])
+    expected = _falling(seen)
+    steps = next((j for j in range(_FARTHEST) if expected[j:].sum() <= wanted), _FARTHEST)
     return min(top + steps, LEVELS)
+
+
+def _falling(seen: Floats) -> Floats:
+    """Counts of the 60 levels beyond those seen, of which `seen` has the last first: a parabola through the logarithms
+    of them all, where the last fits it. Where it does not (counts rise up to the end, which is a cliff
+    or a hump of its own), only the last three say how counts fall."""
+    last, before = seen[0] / seen[1], min(seen[1] / seen[2], 1.5)
+    beyond = np.arange(1.0, 61.0)
+    if before > 1 or not _CLIFF * before <= last <= 1:
+        ratio = min(last, _SLOWEST)
+        change = min(1.0, ratio / max(before, 0.05))
+        return np.asarray(seen[0] * ratio**beyond * change ** (beyond * (beyond + 1) / 2))
+    places = -np.arange(float(_FITTED))
+    # A logarithm is noisy inversely as its count; without a limit, the fullest levels would say how the last fall.
+    weights = np.minimum(seen, 20 * seen[0])
+    bend, slope, start = _fitted(places, np.log(seen), weights, 2)
+    if bend > 0:
+        bend, (slope, start) = 0.0, _fitted(places, np.log(seen), weights, 1)
+    return np.asarray(np.exp(start + min(slope, math.log(_SLOWEST)) * beyond + bend * beyond**2))
+
+
+def _fitted(places: Floats, values: Floats, weights: Floats, degree: int) -> list[float]:
+    """Coefficients of the weighted least-squares polynomial, highest degree first."""
+    columns = np.vander(places, degree + 1) * weights[:, None]
+    return [float(c) for c in np.linalg.lstsq(columns, values * weights, rcond=None)[0]]
 
 
 def _last_seen(noisy: Floats, scale: float) -> tuple[int, int]:

@@ -25,7 +25,10 @@ Bounds = tuple[float, float]
 
 LARGEST_CHOICE = 10_000
 """Rows per unit that a private choice looks up to; also its stand-in: what is possible with so many is possible."""
-STAND_IN_BOUNDS: Bounds = (-1.0, 1.0)
+STAND_IN_BOUNDS: Bounds = (-float(2**31), float(2**31))
+"""The bounds that ask most of a plan: of whole numbers, as many steps as one contribution may have, centred or not (of
+others every bound has as many). What can be priced with these and LARGEST_CHOICE rows can be with whatever is chosen:
+nothing is paid for and then refused."""
 
 
 @dataclass

@@ -66,6 +66,18 @@ class Explanation:
     """How many such questions the asker's own remaining allowance still holds."""
     solved: Offer | None = None
     """The least offer that keeps a wished ±, where one was wished."""
+    columns: tuple[tuple[str, float | None], ...] = ()
+    """Each noisy column of the answer and its ± at 95 %, None where it is known only with the answer."""
+
+    @property
+    def columns_sentence(self) -> str:
+        """`Expected: n ± 12, mean ± 0.3.`; '' where nothing is expected."""
+        known = [f"{name} ± {half:.3g}" for name, half in self.columns if half is not None]
+        open = [name for name, half in self.columns if half is None]
+        if not known:
+            return ""
+        rest = f"; that of {', '.join(open)} is known with the answer" if open else ""
+        return f"Expected, at 95 %: {', '.join(known)}{rest}."
 
     @property
     def solved_sentence(self) -> str:
@@ -85,6 +97,8 @@ class Explanation:
                 f"{vector.what}, {vector.groups} group(s): moved by at most {vector.distance:g}; "
                 f"{vector.mechanism} noise {vector.scale:.4g}; {sure}{state}"
             )
+        if self.columns_sentence:
+            lines.append(self.columns_sentence)
         if self.solved is not None:
             lines.append(self.solved_sentence)
         lines.append(f"Price: {price_text(self.price)}.")

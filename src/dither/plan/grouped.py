@@ -140,7 +140,8 @@ def _role(item: Json) -> str:
     """What an output column is: a group, an aggregate as it was measured, or computed from several."""
     if item["class"] != "COLUMN_REF":
         return "derived"
-    return "key" if item["column_names"][0].startswith("k") else "aggregate"
+    # What GROUPING() tells, a column g0, follows from the grouping sets: it has no noise.
+    return "key" if item["column_names"][0][:1] in ("k", "g") else "aggregate"
 
 
 def _total(item: Json, totals: Mapping[str, nodes.Running]) -> str | None:

@@ -24,7 +24,7 @@ from dither.sql.functions.casts import as_double
 from dither.sql.functions.registry import Call
 from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Kind, Type, magnitude
 
-__all__ = ["Aggregate", "Grid", "Recipe", "RecipeKind", "compile_aggregates", "grid_of"]
+__all__ = ["Aggregate", "Grid", "Recipe", "RecipeKind", "compile_aggregates", "grid_of", "largest_contribution"]
 
 RecipeKind = Literal[
     "count", "sum", "mean", "sum_from_mean", "var_pop", "var_samp", "stddev_pop", "stddev_samp",
@@ -80,6 +80,14 @@ class Grid:
 
 # A contribution has at most this many steps, so that two billion of the largest fit a 64-bit sum.
 LARGEST_CONTRIBUTION = 2**31
+
+
+def largest_contribution(tau: int) -> int:
+    """Steps of a row's largest contribution where a unit has up to tau rows: noise is tau times as large, so beyond 512
+    rows steps may be tau times as wide, and the scale of the noise stays within what can be drawn exactly.
+    Rounding n rows is then off by at most n tau / 2^40 of the largest value, noise at epsilon by tau sqrt(2) / epsilon:
+    below a hundredth of it for n < 10^10 / epsilon."""
+    return 1 << max(10, min(31, 40 - (max(tau, 1) - 1).bit_length()))
 
 
 def grid_of(expr: Expr, *, centered: bool, most: int = LARGEST_CONTRIBUTION) -> Grid:
@@ -166,6 +174,7 @@ class _Compiler:
         self.relation = relation
         self.choices = choices
         self.quantile_intervals = quantile_intervals
+        self.most = largest_contribution(relation.tau)
         self.vectors: list[nodes.Vector] = []
 
     def compile(self, id: str, aggregate: Aggregate) -> Recipe:
@@ -228,7 +237,7 @@ class _Compiler:
 
     def _sum_distinct(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
         expr = self._bounded(aggregate, aggregate.args[0])
-        grid = grid_of(expr, centered=function == "avg")
+        grid = grid_of(expr, centered=function == "avg", most=self.most)
         total = self._add(replace(_sum_vector(expr, aggregate.filter, grid), distinct=True))
         if function == "sum":
             return Recipe(id, "sum", (total,), whole=expr.type.kind is Kind.INTEGER and grid.step == 1)
@@ -295,7 +304,7 @@ class _Compiler:
 
     def _sum(self, id: str, aggregate: Aggregate) -> Recipe:
         expr = self._bounded(aggregate, aggregate.args[0])
-        plain, centered = grid_of(expr, centered=False), grid_of(expr, centered=True)
+        plain, centered = grid_of(expr, centered=False, most=self.most), grid_of(expr, centered=True, most=self.most)
         whole = expr.type.kind is Kind.INTEGER and plain.step == 1
         count = nodes.Vector("rows", expr if expr.nullable else None, aggregate.filter)
         # n and the centred sum give SUM with variance r² + c² in place of m², when both are measured anyway.
@@ -308,7 +317,7 @@ class _Compiler:
 
     def _mean(self, id: str, aggregate: Aggregate) -> Recipe:
         expr = self._bounded(aggregate, aggregate.args[0])
-        grid = grid_of(expr, centered=True)
+        grid = grid_of(expr, centered=True, most=self.most)
         count = self._add(nodes.Vector("rows", expr if expr.nullable else None, aggregate.filter))
         total = self._add(_sum_vector(expr, aggregate.filter, grid))
         return Recipe(id, "mean", (count, total), center=grid.center * grid.step, limits=_limits(expr))
@@ -316,7 +325,7 @@ class _Compiler:
     def _moments(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
         mean = self._mean(id, aggregate)
         expr = self._bounded(aggregate, aggregate.args[0])
-        square = self._add(_sum_vector(_product(expr, expr, mean.center, mean.center), aggregate.filter, None))
+        square = self._add(_sum_vector(_product(expr, expr, mean.center, mean.center), aggregate.filter, self.most))
         assert function in MOMENTS
         half = (Fraction(expr.hi or 0) - Fraction(expr.lo or 0)) / 2
         most = float(half**2) if function.startswith("var") else float(half)
@@ -325,14 +334,14 @@ class _Compiler:
     def _covariance(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
         left, right = (self._bounded(aggregate, arg) for arg in aggregate.args)
         both = _both(aggregate.filter, _not_null(left), _not_null(right))
-        grids = grid_of(left, centered=True), grid_of(right, centered=True)
+        grids = grid_of(left, centered=True, most=self.most), grid_of(right, centered=True, most=self.most)
         centers = tuple(grid.center * grid.step for grid in grids)
         positions = [self._add(nodes.Vector("rows", None, both))]
         positions += [self._add(_sum_vector(e, both, g)) for e, g in zip((left, right), grids, strict=True)]
-        positions.append(self._add(_sum_vector(_product(left, right, *centers), both, None)))
+        positions.append(self._add(_sum_vector(_product(left, right, *centers), both, self.most)))
         if function == "corr":
             for expr, center in zip((left, right), centers, strict=True):
-                positions.append(self._add(_sum_vector(_product(expr, expr, center, center), both, None)))
+                positions.append(self._add(_sum_vector(_product(expr, expr, center, center), both, self.most)))
         limits = (-1.0, 1.0) if function == "corr" else None
         return Recipe(id, function, tuple(positions), center=centers[0], other_center=centers[1], limits=limits)  # type: ignore[arg-type]
 
@@ -421,8 +430,9 @@ def _reads(expr: Expr) -> list[Expr]:
     return [node for node in walk(expr) if node.op == "read"]
 
 
-def _sum_vector(expr: Expr, filter: Expr | None, grid: Grid | None) -> nodes.Vector:
-    grid = grid or grid_of(expr, centered=False)
+def _sum_vector(expr: Expr, filter: Expr | None, grid: Grid | int) -> nodes.Vector:
+    """grid: or the most steps of one contribution."""
+    grid = grid_of(expr, centered=False, most=grid) if isinstance(grid, int) else grid
     return nodes.Vector("sum", expr, filter, grid.lo, grid.hi, grid.step, grid.center)
 
 

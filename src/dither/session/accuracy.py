@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dither.catalog.model import fold
+from dither.catalog.model import Catalog, fold
 from dither.errors import InvalidParameter
 from dither.exact import QUANTUM, decimal_text
 from dither.plan.price import Offer, PricedPlan
@@ -36,14 +36,14 @@ def least_offer(session: Session, plan_at: Callable[[Offer], PricedPlan], wish: 
     offer.  rho: the meter to solve on.
     Raises InvalidParameter [M-120] where a ± is not known beforehand or no offer reaches it."""
     any_offer = plan_at(offer_of(Fraction(1), 1, rho=rho))
-    limits = _limits_alone(any_offer, wish)
+    limits = _limits_alone(session, any_offer, wish)
     vectors = vectors_in(any_offer)
 
     def at(share: Fraction) -> PricedPlan:
         return plan_at(offer_of(share, vectors, rho=rho))
 
     def does(share: Fraction) -> bool:
-        return keeps(at(share), limits)
+        return keeps(at(share), limits, session.catalog)
 
     terms = session.catalog.budget
     floor = (terms.minimum_rho if rho else terms.minimum_price) / vectors
@@ -87,8 +87,8 @@ def limits_of(wish: Wish, columns: Sequence[ColumnExpectation], name: str, *, in
                 name,
                 expected=f"for a column whose ± is known beforehand ({listed})",
                 found=column,
-                hint="Counts and sums have such a ±; that of means and computed columns depends on the answer. "
-                f"{instead}",
+                hint="Counts and sums have such a ±, and means where the owner declares as public how many rows there "
+                f"are; that of other columns depends on the answer. {instead}",
                 code="M-120",
             )
         limits[positions[0]] = wanted
@@ -97,16 +97,17 @@ def limits_of(wish: Wish, columns: Sequence[ColumnExpectation], name: str, *, in
             name,
             expected="for a question with a column whose ± is known beforehand",
             found="none",
-            hint=f"Only counts and sums have one. {instead}",
+            hint="Only counts and sums have one, and means where the owner declares as public how many rows there are. "
+            f"{instead}",
             code="M-120",
         )
     return limits
 
 
-def _limits_alone(priced: PricedPlan, wish: Wish) -> dict[int, Fraction]:
+def _limits_alone(session: Session, priced: PricedPlan, wish: Wish) -> dict[int, Fraction]:
     """The limits of one question asked on its own: a bare number speaks of every noisy column, so each must have a ±
     beforehand; over private groups none has."""
-    columns = expected_columns(priced)
+    columns = expected_columns(priced, session.catalog)
     if any(measure.measure.has_private_keys for measure in priced.measures):
         raise InvalidParameter(
             "within",
@@ -130,19 +131,19 @@ def _limits_alone(priced: PricedPlan, wish: Wish) -> dict[int, Fraction]:
     return limits_of(wish, columns, "within", instead="State epsilon=... instead; explain shows the noise it buys.")
 
 
-def bought_by(plan_at: Callable[[Offer], PricedPlan], offer: Offer) -> str:
+def bought_by(plan_at: Callable[[Offer], PricedPlan], offer: Offer, catalog: Catalog) -> str:
     """`n ± 120, total ± 900`: what an offer would buy, for the ways forward of a refusal."""
     found = [
         f"{column.name} ± {column.half_width:.4g}"
-        for column in expected_columns(plan_at(offer))
+        for column in expected_columns(plan_at(offer), catalog)
         if column.half_width is not None
     ]
     return ", ".join(found)
 
 
-def keeps(priced: PricedPlan, limits: Mapping[int, Fraction]) -> bool:
+def keeps(priced: PricedPlan, limits: Mapping[int, Fraction], catalog: Catalog) -> bool:
     """Is every expected ± within what is wanted of its column?"""
-    columns = expected_columns(priced)
+    columns = expected_columns(priced, catalog)
     halves = ((columns[position].half_width, wanted) for position, wanted in limits.items())
     return all(half is not None and Fraction(half) <= wanted for half, wanted in halves)
 

@@ -1,7 +1,8 @@
 """Decide what a question rests on and nobody declared: rows kept per unit, bounds of columns. Out of its own offer.
 
-Flow: `Session.ask` comes here first; `explain` only foresees it. 22.5 % of the offer choose rows kept per unit; a
-quarter of one vector's share chooses each column's bounds; the rest is the question's. What was chosen is released and,
+Flow: `Session.ask` comes here first; `explain` only foresees it. A part of the offer, the smaller the more vectors
+share the rest, chooses rows kept per unit; a quarter of one vector's share chooses each column's bounds; the rest is
+the question's. What was chosen is released and,
 unless it was made with next to nothing, remembered: later questions use it for nothing. Before the first choice is paid
 for, the whole question has been planned and rehearsed with stand-ins, and the ledger has room for all of it.
 Proofs: docs/proofs/mechanisms/max-rows.md, docs/proofs/mechanisms/value-bounds.md
@@ -29,16 +30,24 @@ from dither.session.tune import choose_rows, row_events
 if TYPE_CHECKING:
     from dither.session.session import Session
 
-__all__ = ["Decided", "Foreseen", "decide", "foresee"]
+__all__ = ["Decided", "Foreseen", "decide", "foresee", "rows_share"]
 
-ROWS_SHARE = Fraction(9, 40)
-"""Of the offer, for rows kept per unit in all tables together. Less cuts heavy tails too early (Zipf: 1.9 times the
-best error at a fifth, 3.9 at a tenth), more costs light ones (benchmarks/results/accuracy.md)."""
+ROWS_SHARE = Fraction(3, 8)
+"""See `rows_share`."""
 BOUNDS_SHARE = Fraction(1, 4)
 """Of one vector's share, for each column."""
 REMEMBERED_FROM = Fraction(1, 20)
 """Epsilon of a choice: one that was made with less serves its own question alone. Nobody should have to live with what
 somebody else's careless, or malicious, offer chose."""
+
+
+def rows_share(vectors: int) -> Fraction:
+    """Of the offer, for rows kept per unit in all tables together: 18.75 % for one vector, 12.5 % for two.
+    The more vectors share what is left, the more noise each has, the fewer rows are worth keeping, and the less it
+    takes to see how many: noise of a choice matters beside groups * sqrt(2) / (epsilon of a vector). Less cuts heavy
+    tails too early (Zipf: 2.6 times the best error at an eighth for one vector), more costs light ones
+    (benchmarks/results/accuracy.md)."""
+    return ROWS_SHARE / (vectors + 1)
 
 
 @dataclass(frozen=True)
@@ -92,8 +101,8 @@ def foresee(session: Session, question: str, stated: Offered) -> tuple[nodes.Pla
     plan = session.plan(question, choices, quantile_intervals=stated.quantile_intervals)
     if not choices.pending:
         return plan, None
-    for_rows = offer.total * ROWS_SHARE if choices.tables else Fraction(0)
     vectors = max(1, _count_vectors(session.price_of(plan, offer, delta=stated.delta)))
+    for_rows = offer.total * rows_share(vectors) if choices.tables else Fraction(0)
     share = (offer.total - for_rows) / vectors
     for_bounds = share * BOUNDS_SHARE * len(choices.columns)
     left = offer.total - for_rows - for_bounds

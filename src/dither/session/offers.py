@@ -143,7 +143,7 @@ def _check_ceiling(
     meter = "rho" if on_rho else "epsilon"
     instead = ""
     if priced.offer.rho is not None or not on_rho:
-        bought = bought_by(plan_at, Offer(rho=at_most) if on_rho else Offer(epsilon=at_most))
+        bought = bought_by(plan_at, Offer(rho=at_most) if on_rho else Offer(epsilon=at_most), session.catalog)
         instead = f" {meter} {decimal_text(at_most)} would buy {bought}."
     raise BudgetError(
         f"Keeping within the wanted ± costs {meter} {decimal_text(cost)}; at_most allows {decimal_text(at_most)}.",

@@ -38,6 +38,7 @@ from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
 from dither.session.decide import decide, foresee
+from dither.session.expected import expected_columns
 from dither.session.facts import Facts
 from dither.session.needs import Need, events_of
 from dither.session.offers import Offered, Within, check_charge, check_intervals, keeping, offered, planned
@@ -188,8 +189,15 @@ class Session(OpaqueStatistics):
             return explain_choices(plan, foreseen.sentences(self.catalog), foreseen.price, self.catalog, left)
         priced = self.priced(plan, stated)
         self.rehearse(priced)
+        columns = expected_columns(priced, self.catalog)
+        facts = dict.fromkeys(column.rests_on for column in columns if column.rests_on)
         explained = self.explained(priced)
-        return explained if stated.wish is None else replace(explained, solved=priced.offer)
+        return replace(
+            explained,
+            columns=tuple((column.name, column.half_width) for column in columns),
+            notes=(*explained.notes, *facts),
+            solved=None if stated.wish is None else priced.offer,
+        )
 
     def plan(self, question: str, choices: Choices | None = None, *, quantile_intervals: bool = False) -> nodes.Plan:
         """Parse, bind and lower a question. Reads the catalog and public tables only.

@@ -189,6 +189,12 @@ class _Writer:
     def public(self) -> list[Block]:
         public = [table.name for table in self.catalog.tables.values() if table.is_public]
         counted = [f"{t.name} {t.rows:,}" for t in self.catalog.tables.values() if t.rows is not None]
+        for table in self.catalog.tables.values():
+            for key, rows in table.rows_per_value.items():
+                column = table.columns[key]
+                pairs = list(zip(column.values or (), rows, strict=True))[:20]
+                each = ", ".join(f"{_bound(value)} {count:,}" for value, count in pairs)
+                counted.append(f"{table.name}.{column.name} ({each}{', ...' if len(rows) > 20 else ''})")
         blocks = [Block(self.say("public"))]
         named = self.say("public_tables", tables=", ".join(public)) if public else self.say("no_public_tables")
         blocks.append(Block(named))

@@ -189,7 +189,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "public_tables": ("Tables declared to be about nobody: {tables}.", "声明为不涉及任何人的表: {tables}。"),
     "no_public_tables": ("No table is declared public.", "没有表被声明为公开。"),
-    "row_counts": ("Row counts the owner declares as public: {rows}.", "所有者声明为公开的行数: {rows}。"),
+    "row_counts": (
+        "Row counts the owner declares as public: {rows}. Dither never compares them with the data; they serve to "
+        "foresee how accurate a mean will be, and are in no answer. If they were counted in the protected rows, they "
+        "reveal what any published count does.",
+        "所有者声明为公开的行数: {rows}。Dither 从不与数据核对; 仅用于事先估计均值的精度, 不进入任何回答。若数自受保护"
+        "的行, 其泄露与任何公布的计数相同。",
+    ),
     "invisible": (
         "Columns and tables that the catalog does not name cannot be asked about.",
         "目录未列出的列与表不能被提问。",

@@ -22,7 +22,8 @@ __all__ = ["Wanted", "Wish", "read_questions", "read_wishes", "wish_of"]
 _BEGINS = re.compile(r"(within|weight)\b", re.IGNORECASE)
 _PRICES = re.compile(r"(epsilon|rho|at_most|delta)\s*[=:]", re.IGNORECASE)
 _ITEM = re.compile(
-    r"\s*(?P<key>within|weight)\b\s*(?P<rest>.*?)\s*(?=;|,?\s*\b(?:within|weight)\b|$)[;,]?", re.IGNORECASE | re.DOTALL
+    r"\s*(?P<key>within|weight)\b\s*(?P<rest>.*?)\s*(?=;|,?\s*\b(?:within|weight)\b|$)[;,]?",
+    re.IGNORECASE | re.DOTALL | re.ASCII,
 )
 _COLUMN = re.compile(r"(?P<name>\"(?:\"\"|[^\"])+\"|[^\W\d]\w*)\s*=\s*(?P<number>[^,\s]+)\s*(?:,|$)\s*")
 _HINT = (
@@ -82,7 +83,8 @@ def read_wishes(text: str) -> dict[int, str]:
         if not bare:
             continue
         place, colon, wish = bare.partition(":")
-        if not colon or not place.strip().isdecimal() or not wish.strip() or int(place) in wishes:
+        known = re.fullmatch(r"[0-9]{1,9}", place.strip()) is not None
+        if not colon or not known or not wish.strip() or int(place) in wishes:
             raise InvalidParameter(
                 f"line {number} of the wishes",
                 expected="NUMBER: within 50, with each number once",

@@ -161,7 +161,7 @@ class _Planner:
         self.foresight = Foresight(session)
         self.plans = [self._planned(each) for each in wanted]
         self.vectors = [vectors_in(priced) for priced in self.plans]
-        self.columns = [expected_columns(priced) for priced in self.plans]
+        self.columns = [expected_columns(priced, session.catalog) for priced in self.plans]
 
     def plan(self, delta_limit: Fraction | None) -> BudgetPlan:
         asked = [self._asked(i) for i in range(len(self.wanted))]
@@ -211,7 +211,9 @@ class _Planner:
         """The least share, in steps, with which the question keeps its wish."""
         limits = self._limits(i, self.columns[i])
         found = least_share(
-            lambda share: keeps(self._priced(i, share), limits), least=least, most=int(LARGEST_SHARE / self.step)
+            lambda share: keeps(self._priced(i, share), limits, self.session.catalog),
+            least=least,
+            most=int(LARGEST_SHARE / self.step),
         )
         if found is None:
             raise out_of_reach(self._wish_name(i), self._meter, limits)
@@ -277,7 +279,7 @@ class _Planner:
             # An allowance also pays for what others have measured.
             price = price + foreseen.unpaid
         explained = explain_plan(foreseen.parts, price, self.session.catalog, None)
-        columns = expected_columns(foreseen.priced)
+        columns = expected_columns(foreseen.priced, self.session.catalog)
         limits = self._limits(i, columns) if wanted.wish.states_accuracy else {}
         question = PlannedQuestion(
             number=wanted.number,

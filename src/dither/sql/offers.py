@@ -22,10 +22,13 @@ from dither.sql.parse import MAX_TEXT_BYTES
 __all__ = ["StatedInText", "offers_in"]
 
 _BEGINS = re.compile(r"(epsilon|rho|within|at_most)\b|delta\s*[=:]", re.IGNORECASE)
-_ITEM = re.compile(r"(?P<key>epsilon|rho|at_most|delta)\s*(?:=|\s)\s*(?P<value>[^\s=]+)", re.IGNORECASE)
-_WITHIN = re.compile(r"within\s*(?:=|\s)\s*(?P<value>.+)", re.IGNORECASE | re.DOTALL)
+# Case is ignored in ASCII alone where an offer is read, and in all letters where one may begin: what only looks like
+# the word (`epſilon`) begins an offer that cannot be read.
+_ASCII_CASE = re.IGNORECASE | re.ASCII
+_ITEM = re.compile(r"(?P<key>epsilon|rho|at_most|delta)\s*(?:=|\s)\s*(?P<value>[^\s=]+)", _ASCII_CASE)
+_WITHIN = re.compile(r"within\s*(?:=|\s)\s*(?P<value>.+)", _ASCII_CASE | re.DOTALL)
 _OPTION = re.compile(r"\s*(?P<key>\w+)\s*=(?!=)\s*(?P<value>.+?)\s*", re.DOTALL)
-_NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?", re.ASCII)
 _COMMENT_HINT = (
     "Write /* epsilon=0.5 */, -- within 50, -- within n=50, total=2000 or /* within=50; at_most=0.5 */; begin other "
     "comments with another word."

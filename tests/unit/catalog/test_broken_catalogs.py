@@ -95,7 +95,7 @@ CASES = [
     (32, "max_rows_per_unit = 0", 32, "tables.visits.max_rows_per_unit", "from 1", "0"),
     (32, "max_rows_per_unit = 2.5", 32, "tables.visits.max_rows_per_unit", "whole", "2.5"),
     (34, "public = true\nmax_rows_per_unit = 3", 35, "tables.icd10.max_rows_per_unit", "no lim", "3"),
-    (34, "public = true\nrows = -1", 35, "tables.icd10.rows", "from 0", "-1"),
+    (34, "public = true\nrows = -1", 35, "tables.icd10.rows", "from 1", "-1"),
     (32, "max_rows = 20", 32, "tables.visits.max_rows", "`max_rows_per_unit`", "`max_rows`"),
     (34, "public = true\n[tables.ICD10]\npublic = true", 35, "tables.ICD10", "differ", "`icd10`"),
     (34, 'public = true\n[tables.""]\npublic = true', 35, 'tables.""', "1 to 200", 'the text ""'),

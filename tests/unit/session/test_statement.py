@@ -41,7 +41,7 @@ daily_epsilon = 0.5
 privacy_unit = "patient_id"
 max_rows_per_unit = 3
 [tables.visits.columns]
-sex = { type = "text", values = ["F", "M"] }
+sex = { type = "text", values = ["F", "M"], rows = [700, 500] }
 town = { type = "text" }
 cost = { type = "double", bounds = [0, 5000] }
 age = { type = "integer" }
@@ -139,7 +139,9 @@ def test_units_limits_and_assertions_are_those_of_the_catalog(folder: Path) -> N
     assert "acts that of the row of visits whose visit_id equals visit_id a limit chosen privately" in unit
     assert "there or not" in unit
     assert "visit_id of visits is unique, as the owner asserts" in section(said, "holds")
-    assert "codes 1,200" in section(said, "public")
+    assert "codes 1,200" in section(said, "public") and "visits.sex (F 700, M 500)" in section(said, "public")
+    assert "never compares" in section(said, "public")
+    assert "visits.sex (F 700, M 500)" in section(stated(folder, "zh"), "public")
     algorithms = section(said, "algorithms")
     for expected in ("cost double moved into 0 to 5000", "one of 2 listed", "noisy selection", "refused unless"):
         assert expected in algorithms

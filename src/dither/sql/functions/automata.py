@@ -28,7 +28,7 @@ _PIECES = re.compile(
       | (?P<or>\|)
       | (?P<open>\((?:\?:)?(?!\?))
       | (?P<close>\))
-      | \{(?P<least>\d+)(?P<comma>,(?P<most>\d*))?\}\??
+      | \{(?P<least>[0-9]+)(?P<comma>,(?P<most>[0-9]*))?\}\??
       | (?P<again>[*+?])\??""",
     re.VERBOSE | re.DOTALL,
 )

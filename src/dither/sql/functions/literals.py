@@ -17,8 +17,8 @@ from dither.sql.types import TIMESTAMP, Kind, microseconds_of
 
 __all__ = ["date_literal", "moment_literal", "read_as", "span_parts", "timestamp_literal"]
 
-_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
-_OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
+_OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 
 
 def moment_literal(call: Call, text: str, index: int) -> Expr:
