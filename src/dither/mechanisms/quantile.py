@@ -54,7 +54,8 @@ def choose_quantile(
     """A cell in [lo, hi] whose ranks are near the quantile's, epsilon-DP for units of at most `max_rows` rows.
     cells: (n,) int64, ascending, different, in [lo, hi].  counts: (n,) int64, rows per cell, above 0.
     The score of a cell with `below` rows under it and `inside` rows in it is minus the distance of the target from
-    [below, below + inside]; P(cell) is proportional to exp(epsilon score / (2 sensitivity max_rows))."""
+    [below, below + inside]; P(cell) is proportional to exp(epsilon score / (2 sensitivity max_rows)).
+    Raises InvalidParameter for bounds, epsilon or max_rows out of range."""
     if hi < lo or max_rows < 1 or epsilon <= 0:
         raise InvalidParameter(
             "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)

@@ -50,7 +50,8 @@ def choose_end(
 ) -> int | None:
     """A cell that is at most the quantile's (side -1) or at least it (side 1) in 97.5 % of cases; None: only the bound
     can be said. epsilon-DP, epsilon-bounded-range, for units of at most `max_rows` rows.
-    cells: (n,) int64, ascending, different, in [lo, hi].  counts: (n,) int64, rows per cell, above 0."""
+    cells: (n,) int64, ascending, different, in [lo, hi].  counts: (n,) int64, rows per cell, above 0.
+    Raises InvalidParameter for bounds, epsilon or max_rows out of range."""
     if hi < lo or max_rows < 1 or epsilon <= 0:
         raise InvalidParameter(
             "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)

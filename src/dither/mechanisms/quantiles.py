@@ -74,7 +74,8 @@ def choose_quantiles(
     """(quantiles, groups) int64: a place for each, never falling from one quantile to the next. Place p lies in cell
     lo + p // PARTS, p % PARTS parts from its lower edge.
     quantiles: ascending, different, in [0, 1].  epsilon: of one choice; the whole is levels_of(len(quantiles)) of
-    them, each epsilon-bounded-range, for units of at most `max_rows` rows in all groups together."""
+    them, each epsilon-bounded-range, for units of at most `max_rows` rows in all groups together.
+    Raises InvalidParameter for bounds, epsilon, max_rows or quantiles out of range."""
     order = [Fraction(q) for q in quantiles]
     if rows.hi < rows.lo or max_rows < 1 or epsilon <= 0:
         raise InvalidParameter(

@@ -55,7 +55,8 @@ def categorical_exp_by_group(
     """One exact draw for each group, independently: positions in `steps`. Group g is starts[g] .. starts[g + 1] - 1.
 
     steps, weights: (n,) as for `categorical_exp`, weights above 0 here. starts: (groups + 1,) ascending, from 0 to n,
-    no group empty. The weights of all groups are bounded in one pass; then each group draws as a single one does."""
+    no group empty. The weights of all groups are bounded in one pass; then each group draws as a single one does.
+    Raises InvalidParameter where these are not so."""
     chosen_unit = exact(unit, "unit")
     if chosen_unit < 0:
         raise InvalidParameter("unit", expected="a number >= 0", found=unit)

@@ -121,7 +121,8 @@ def plan_marginals(
     weights: of one cell of each marginal; all alike by default. With the number of its cells as the weight of each, the
     mean squared error over all cells is least.
     The price is rho to the ledger's last digit, never above it. No marginal is less accurate than if the marginals
-    were measured one by one and rho shared among them as best for these weights."""
+    were measured one by one and rho shared among them as best for these weights.
+    Raises InvalidParameter for sizes, marginals, weights or rho that cannot be."""
     plan_sizes = tuple(sizes)
     if not all(isinstance(size, int) and size >= 1 for size in plan_sizes):
         raise InvalidParameter("sizes", expected="whole numbers >= 1", found=plan_sizes)
