@@ -99,8 +99,8 @@ def price_by_the_data(original: Any) -> Any:
 def empty_groups_left_out(original: Any) -> Any:
     """Of public groups, those without rows are not in the answer."""
 
-    def plan(self: Any, question: str, *more: Any) -> Any:
-        made = original(self, question, *more)
+    def plan(self: Any, question: str, *more: Any, **named: Any) -> Any:
+        made = original(self, question, *more, **named)
         (measure,) = made.measures
         if measure.domain is None:
             return made

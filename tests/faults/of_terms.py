@@ -10,7 +10,6 @@ from dither.accounting import Price
 from dither.audit.pipeline import Question
 from dither.audit.pipeline.questions import WISHED
 from dither.plan import nodes
-from dither.plan.choices import Choices
 from dither.secret import open_secret
 from faults.planting import COUNT, RUNNING, asked, moved, of, plant
 
@@ -54,8 +53,8 @@ def choice_better_than_paid(original: Any) -> Any:
 def chosen_rows_not_kept_to(original: Any) -> Any:
     """Rows per unit are chosen and paid for, and then all of them are counted."""
 
-    def plan(self: Any, question: str, choices: Choices | None = None) -> Any:
-        made = original(self, question, choices)
+    def plan(self: Any, question: str, *more: Any, **named: Any) -> Any:
+        made = original(self, question, *more, **named)
         measures = tuple(replace(each, input=_uncut(each.input)) for each in made.measures)
         return replace(made, measures=measures)
 

@@ -23,7 +23,17 @@ import dither
 from dither import mechanisms
 from dither.answer import files
 from dither.answer.answer import Answer
-from dither.mechanisms import RunningStream, choose_max_rows, laplace, laplace_sum, row_levels, running_totals
+from dither.mechanisms import (
+    Population,
+    RunningStream,
+    choose_max_rows,
+    laplace,
+    laplace_sum,
+    private_quantile,
+    row_levels,
+    running_totals,
+    sampled_statistic,
+)
 from dither.mechanisms.running.normal_sums import grid_step
 from dither.mechanisms.value_bounds import LEVELS, ChosenBounds, choose_bounds, level
 from dither.noise import insecure_seeded
@@ -104,19 +114,28 @@ def test_an_answer_is_the_same_to_the_last_bit_when_the_integers_released_are(
         sizes = [len(each) for each in given if isinstance(each, np.ndarray)] or [given[4]]
         return (np.arange(sizes[0], dtype=np.int64) * 7 + 11) ** 3
 
-    with mock.patch.multiple("dither.answer.release", _over_list=fixed, _noisy=fixed, _chosen=fixed):
+    def chosen(vector: Any, tau: int, found: Any, group: Any, size: int, *rest: Any) -> Any:
+        """Stands where quantiles are chosen."""
+        return (np.arange(size * max(1, len(vector.vector.quantiles)), dtype=np.int64) * 7 + 11) ** 3
+
+    with mock.patch.multiple("dither.answer.release", _over_list=fixed, _noisy=fixed, choose=chosen):
         answers = [session.ask(question, epsilon=1) for session in sessions]
     seen = [forms(answer) for answer in answers]
-    views = []
+    views: list[list[Any]] = []
+    pictures: list[list[str]] = []
     for answer in answers:
         shown = []
         if "COUNT(*) AS n" in question:
             shown = [answer.present(round_to=Fraction(1, 4), nonnegative=True), answer.present(reliability=True)]
             shown.append(answer.simultaneous(0.9))
+            # Pictures and comparisons are of the answer as it is, not of its views.
+            set_apart = answer.compare(0, 1, "n")
+            pictures.append([answer.plot().svg, set_apart.difference.hex(), set_apart.half_width.hex()])
         views.append([forms(view) for view in shown])
     for other, views_of_other in zip(seen[1:], views[1:], strict=True):
         assert other == seen[0]
         assert views_of_other == views[0]
+    assert all(picture == pictures[0] for picture in pictures)
 
 
 def test_sums_of_floats_are_whole_numbers_of_public_steps(sessions: list[Session]) -> None:
@@ -136,6 +155,7 @@ def test_the_forms_of_an_answer_are_all_looked_at() -> None:
     """Whoever adds a way out of an answer adds it to `forms`."""
     out = {name for name in dir(Answer) if not name.startswith("_") and callable(getattr(Answer, name, None))}
     looked_at = {"rows", "columns_with_intervals", "df", "pl", "arrow", "about", "present", "simultaneous"}
+    looked_at |= {"compare", "plot"}
     # scalar is a row's only value; publish writes csv, json and the page; the other two are sentences about a view.
     assert out == looked_at | {"scalar", "publish", "together", "presented"}
     assert set(files.__all__) == {"to_arrow_stream", "to_csv", "to_json"}
@@ -197,6 +217,35 @@ def test_the_share_of_rows_kept_is_a_function_of_released_counts() -> None:
     assert found[0] == found[1] and "0x" in found[0]
 
 
+@pytest.mark.parametrize("values", DATA)
+def test_a_quantile_lies_on_the_grid_of_its_bounds(values: list[float]) -> None:
+    for seed in range(50):
+        found = private_quantile(
+            np.array(values), quantile=0.5, bounds=(-1, 1), epsilon=1, cells=64, entropy=insecure_seeded(seed)
+        )
+        # The middle of a cell of width 1/32.
+        assert found.width == 1 / 32 and float((found.value + 1) * 64).is_integer()
+
+
+def test_an_opaque_statistic_lies_on_the_grid_of_its_bounds() -> None:
+    public = Population.of_table("normal", {"x": np.random.default_rng(1).normal(0, 1 / 3, 500)}, seed=2)
+    for seed in range(20):
+        found = sampled_statistic(
+            lambda rows: float(np.mean(rows["x"])),
+            {"x": np.random.default_rng(seed).normal(0, 1, 30)},
+            population=public,
+            bounds=(-1, 1),
+            rows=30,
+            gamma="0.1",
+            epsilon=1,
+            entropy=insecure_seeded(seed),
+        )
+        (step,) = found.noise.statistic.steps
+        assert all((Fraction(number) / step).denominator == 1 for number in found.values)
+        # Half a step more, for what was rounded to the grid.
+        assert all((Fraction(number) / step * 2).denominator == 1 for number in found.half_widths)
+
+
 def test_the_floats_of_mechanisms_are_all_looked_at() -> None:
     """Whoever adds a field with a float to what a mechanism gives adds a test of its last bits."""
     fields = {
@@ -209,6 +258,8 @@ def test_the_floats_of_mechanisms_are_all_looked_at() -> None:
     assert fields == {
         *(("SumEstimate", name) for name in ("value", "low", "high", "confidence")),
         *(("TunedCap", name) for name in ("share_kept", "share_kept_at_least")),
+        *(("QuantileRelease", name) for name in ("value", "width")),
+        *(("SampledRelease", name) for name in ("values", "half_widths")),
         ("RunningRelease", "totals"),
     } | {("RunningPlan", name) for name in KNOWN_OF_PLANS}
 

@@ -39,7 +39,7 @@ SIGNATURES = {
     ),
     "Session.budget": "self",
     "Session.close": "self",
-    "Answer.rows": "self",
+    "Answer.rows": "self, first=None",
     "Answer.scalar": "self",
     "Answer.df": "self, *, intervals=False",
     "Answer.pl": "self, *, intervals=False",

@@ -53,13 +53,12 @@ def find_needs(
     if limit is None:
         limit = _charged(priced, own)
     options = {place: _usable(need, released(need.identity), analyst, priced.offer) for place, need in own.items()}
-    found = dict(own)
-    for places, ways in _decided_together(priced, own, options):
-        for way in ways:
-            chosen = found | (way or {place: own[place] for place in places})
-            if _charged(priced, chosen) <= limit:
-                found = chosen
-                break
+    paid = {place: [option for option in usable if option.paid] for place, usable in options.items()}
+    found = own
+    for usable in (paid, options):
+        for ways in _ways(priced, usable):
+            tried = (found | way for way in ways)
+            found = next((way for way in tried if _charged(priced, way) <= limit), found)
     return list(found.values())
 
 
@@ -67,22 +66,19 @@ Found = Mapping[Place, Need]
 Options = Mapping[Place, list[Need]]
 
 
-def _decided_together(
-    priced: PricedPlan, own: Found, options: Options
-) -> Iterator[tuple[Sequence[Place], list[dict[Place, Need] | None]]]:
-    """Places that are decided at once, and what may be taken for them, the best first; None is to measure them anew."""
-    paid = {place: [option for option in usable if option.paid] for place, usable in options.items()}
+def _ways(priced: PricedPlan, options: Options) -> Iterator[list[dict[Place, Need]]]:
+    """For places that are decided together, what may be taken for them, the best first."""
     in_cubes = {place for cube in priced.cubes for place in cube.places}
     for m, measure in enumerate(priced.measures):
-        places = [place for place in own if place[0] == m and place not in in_cubes]
+        places = [place for place in options if place[0] == m and place not in in_cubes]
         if measure.measure.has_private_keys:
             # Private groups were chosen together: all vectors come from one entry, or all are measured anew.
-            yield places, [_of_one_entry(places, options), _of_one_entry(places, paid), None]
+            together = _of_one_entry(places, options)
+            yield [] if together is None else [together]
         else:
-            for place in (place for place in places if options[place]):
-                yield [place], [{place: option} for option in [*options[place][:1], *paid[place][:1]]] + [None]
+            yield from ([{place: options[place][0]}] for place in places if options[place])
     for cube in priced.cubes:
-        yield cube.places, [*_of_cube(cube, options), *_of_cube(cube, paid), None]
+        yield list(_of_cube(cube, options))
 
 
 def unpaid(needs: Iterable[Need]) -> Price:

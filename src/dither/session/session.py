@@ -323,7 +323,9 @@ class Session(OpaqueStatistics):
     def rehearse(self, priced: PricedPlan) -> None:
         """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
         for _, part in parts_of(priced):
-            self.rehearse_finish(part.plan, part)
+            # Several questions in one have a finish each, and none together.
+            if part.plan.columns:
+                self.rehearse_finish(part.plan, part)
             measures = [measure.measure for measure in part.measures]
             self.engine.prepare([blank(measure) for measure in measures] if priced.phases else measures)
 

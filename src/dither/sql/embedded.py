@@ -22,7 +22,7 @@ __all__ = ["Columns", "LONGEST_S", "MAX_DEPTH", "evaluate", "parse_json", "print
 Columns = dict[str, npt.NDArray[Any]]
 """Column name -> values; masked arrays where there are NULLs; object arrays for text."""
 
-MAX_DEPTH = 100
+MAX_DEPTH = 1000
 LONGEST_S = 60
 """Seconds that one statement may take."""
 

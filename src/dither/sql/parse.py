@@ -165,7 +165,7 @@ def _syntax_error(text: str, result: dict[str, Any]) -> QueryRefused:
         ).located(text)
     if "max" in message.lower() and "depth" in message.lower():
         return QueryRefused(
-            f"The question is nested more than {embedded.MAX_DEPTH} levels deep.", code="P-107", span=span
+            f"The question is nested more than {embedded.MAX_DEPTH:,} levels deep.", code="P-107", span=span
         ).located(text)
     # The parser has seen only the analyst's own text, so what it says of it may be shown.
     said = message.splitlines()[0][:200] if message else "syntax error"

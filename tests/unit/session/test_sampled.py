@@ -36,6 +36,7 @@ from dither.session.session import Session
 from dither.session.statement import Statement, make_statement
 from dither.session.statement_facts import gather
 from dither.session.statement_show import to_json, to_markdown
+from support.worlds import new_ledger
 
 CATALOG = """\
 [dataset]
@@ -294,7 +295,8 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(opened, folder, cha
 
 def test_a_closed_ledger_is_refused(opened, folder) -> None:
     session = opened()
-    session.ledger._close(into="another", ledger="f" * 64, reason="merged")
+    other = new_ledger(session.catalog)
+    other.merge(session.ledger, reason="one ledger for both", another_promise=True)
     with pytest.raises(LedgerConflict) as refusal:
         ask(session)
     assert refusal.value.code == "L-260" and totals(folder) == []

@@ -42,7 +42,7 @@ from dither.audit.pipeline.sensitivity import refusals, sensitivity, truncation
 from dither.audit.pipeline.series import series
 from dither.audit.pipeline.views import views
 from dither.catalog.model import Catalog
-from dither.errors import InvalidParameter
+from dither.errors import GuaranteeError, InvalidParameter
 from dither.noise import Entropy, insecure_seeded
 
 __all__ = ["CHECKS", "EFFORTS", "Effort", "Line", "PipelineAudit", "Question", "run"]
@@ -124,7 +124,7 @@ def run(
     chosen = [check for check in CHECKS if check in checks and (catalog is None or check in OWN_CATALOG)]
     own = None if catalog is None else _roomy(catalog)
     audit = _Audit(EFFORTS[effort], seed, error, progress or (lambda doing: None), own, questions)
-    lines = [line for check in chosen for line in audit.of(check)]
+    lines = [line for check in chosen for line in audit.lines(check)]
     return PipelineAudit(tuple(lines), [(check, CHECKS[check]) for check in chosen], time.monotonic() - started)
 
 
@@ -143,6 +143,13 @@ class _Audit:
     say: Callable[[str], None]
     catalog: Catalog | None
     questions: Sequence[Question] | None
+
+    def lines(self, check: str) -> Iterator[Line]:
+        """Of one check. A question that the product's own invariants stop is a fault found, and ends the check."""
+        try:
+            yield from self.of(check)
+        except GuaranteeError as error:
+            yield Line.judged(check, "the product's own invariants", right=False, found=error.message)
 
     def of(self, check: str) -> Iterator[Line]:
         self.say(check)
