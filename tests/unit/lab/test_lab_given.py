@@ -192,7 +192,11 @@ def test_a_file_goes_with_one_of_two_attacks(tmp_path: Path, capsys: Any) -> Non
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_the_command_shows_people_of_a_file_and_their_licence(tmp_path: Path, capsys: Any) -> None:
+def test_the_command_shows_people_of_a_file_and_their_licence(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Wide enough that no name is broken between two lines.
+    monkeypatch.setenv("COLUMNS", "200")
     command = ["lab", "A9", "--epsilon", "1", "--scale", "0.02", "--data", str(people_file(tmp_path))]
     assert main([*command, "--report", str(tmp_path / "out.html")]) == 0
     shown = (tmp_path / "out.html").read_text(encoding="utf-8")
