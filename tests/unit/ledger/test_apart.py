@@ -161,7 +161,7 @@ def test_a_file_of_another_notion_is_refused(apart: str, began: Any, comes: Any,
 
 def test_neither_kind_of_ledger_opens_the_other(apart: str, open_ledger, path) -> None:
     ApartLedger.open(apart, metric()).close()
-    with pytest.raises(LedgerConflict, match="not differential privacy") as refusal:
+    with pytest.raises(LedgerConflict, match="metric privacy or random DP, another notion") as refusal:
         open_ledger(apart)
     assert refusal.value.code == "L-500"
     open_ledger(path)

@@ -20,6 +20,7 @@ from dither.audit.pipeline.world import World
 from dither.errors import BudgetExceeded, DitherError
 from dither.ledger.storage.schema import log
 from dither.noise import Entropy
+from dither.session.session import Session
 
 __all__ = ["ledger", "reuse"]
 
@@ -162,7 +163,18 @@ def _covers(booked: Price, wanted: Price) -> bool:
 
 
 def _durable(entropy: Entropy | None) -> str:
-    """Another connection to the ledger's file sees the reservation when the engine is first asked for rows."""
+    def ask(session: Session) -> None:
+        session.ask("SELECT COUNT(*) FROM t", epsilon=1)
+        session.ask("SELECT COUNT(*) FROM t WHERE k > (SELECT AVG(k) FROM t)", epsilon=1)
+
+    seen = reserved_when_read(lambda file: _world(entropy, ledger=file), ask)
+    # The phase and the question around it are both reserved before the phase is read.
+    return "" if seen == [1, 3, 3] else "read before it was reserved"
+
+
+def reserved_when_read(opened: Callable[[str], World], ask: Callable[[Session], None]) -> list[int]:
+    """How many reservations another connection to the ledger's file sees, each time the engine is asked for rows.
+    opened: makes a world with its ledger in this file.  ask: asks its questions."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "audit.ledger"
         seen: list[int] = []
@@ -172,13 +184,10 @@ def _durable(entropy: Entropy | None) -> str:
                 (found,) = connection.execute(f"SELECT count(*) FROM {log.name} WHERE kind = 'reserved'").fetchone()
             seen.append(int(found))
 
-        with _world(entropy, ledger=str(file)) as world:
+        with opened(str(file)) as world:
             world.watched.before_reading = look
-            nested = "SELECT COUNT(*) FROM t WHERE k > (SELECT AVG(k) FROM t)"
-            world.session.ask("SELECT COUNT(*) FROM t", epsilon=1)
-            world.session.ask(nested, epsilon=1)
-        # The phase and the question around it are both reserved before the phase is read.
-        return "" if seen == [1, 3, 3] else "read before it was reserved"
+            ask(world.session)
+        return seen
 
 
 def _failing(entropy: Entropy | None) -> str:

@@ -8,13 +8,11 @@ Proofs: docs/proofs/mechanisms/max-rows.md, docs/proofs/mechanisms/value-bounds.
 
 from __future__ import annotations
 
-import sqlite3
-import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 from dither.accounting import Price, price
+from dither.audit.pipeline.books import reserved_when_read
 from dither.audit.pipeline.databases import Pair
 from dither.audit.pipeline.questions import Question
 from dither.audit.pipeline.result import Line
@@ -22,8 +20,8 @@ from dither.audit.pipeline.sensitivity import ask_whole
 from dither.audit.pipeline.world import World
 from dither.catalog.load import loads
 from dither.engines.sources import view_name
-from dither.ledger.storage.schema import log
 from dither.noise import Entropy
+from dither.session.session import Session
 from dither.session.tune import choose_rows
 from dither.sql.printing import quote_name
 
@@ -99,20 +97,11 @@ def _as_drawn(entropy: Entropy | None) -> str:
 
 
 def _durable(entropy: Entropy | None) -> str:
-    """Another connection to the file sees the reservation whenever rows are read."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "audit.ledger"
-        seen: list[int] = []
+    def ask(session: Session) -> None:
+        session.ask(_QUESTION, epsilon=1)
 
-        def look() -> None:
-            with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
-                (found,) = connection.execute(f"SELECT count(*) FROM {log.name} WHERE kind = 'reserved'").fetchone()
-            seen.append(int(found))
-
-        with _world(entropy, ledger=str(file)) as world:
-            world.watched.before_reading = look
-            world.session.ask(_QUESTION, epsilon=1)
-        return "" if seen == [1, 2, 3] else f"reserved when read: {seen}, not 1, 2, 3"
+    seen = reserved_when_read(lambda file: _world(entropy, ledger=file), ask)
+    return "" if seen == [1, 2, 3] else f"reserved when read: {seen}, not 1, 2, 3"
 
 
 def _failing(entropy: Entropy | None) -> str:

@@ -170,39 +170,31 @@ Index("dither_apart_entry", apart_log.c.entry)
 
 
 def schema_exists(connection: Connection) -> bool:
-    """Whether the ledger's tables are there. Raises LedgerError when a file holds another program's tables."""
+    """Whether the ledger's tables are there. Raises LedgerError when the place holds something else."""
+    return _holds(connection, identity.name, apart_log.name, "metric privacy or random DP")
+
+
+def apart_schema_exists(connection: Connection) -> bool:
+    """The same for a ledger of a notion apart."""
+    return _holds(connection, apart_log.name, identity.name, "differential privacy")
+
+
+def _holds(connection: Connection, wanted: str, other: str, notion: str) -> bool:
     inspector = inspect(connection)
-    if inspector.has_table(identity.name):
+    if inspector.has_table(wanted):
         return True
-    if inspector.has_table(apart_log.name):
+    if inspector.has_table(other):
         raise LedgerConflict(
-            "The file is a ledger of metric privacy or random DP, which are not differential privacy.",
+            f"The file is a ledger of {notion}, another notion.",
             code="L-500",
             hint="Give each notion a file of its own: what is spent under one does not add to the other.",
         )
+    # A server's database may hold tables of other programs; a file is ours or theirs.
     if connection.dialect.name == "sqlite" and inspector.get_table_names():
         raise LedgerError(
             "The file is a database of another program, not a ledger.",
             code="L-160",
             hint="Give `ledger` under [dataset] a path of its own.",
-        )
-    return False
-
-
-def apart_schema_exists(connection: Connection) -> bool:
-    """Whether the file is a ledger of a notion apart. Raises LedgerError when it is anything else that holds tables."""
-    inspector = inspect(connection)
-    if inspector.has_table(apart_log.name):
-        return True
-    if inspector.has_table(identity.name):
-        raise LedgerConflict(
-            "The file is a ledger of differential privacy.",
-            code="L-500",
-            hint="Give each notion a file of its own: what is spent under one does not add to the other.",
-        )
-    if inspector.get_table_names():
-        raise LedgerError(
-            "The file is a database of another program, not a ledger.", code="L-160", hint="Choose a path of its own."
         )
     return False
 
