@@ -12,24 +12,25 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
+from dither.catalog.model import Catalog, fold
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
 from dither.plan import finish, grouped, nodes, phases, rows, running, separable
 from dither.plan.choices import Choices
 from dither.plan.cubes import find_cubes
 from dither.plan.fingerprint import expression_digest, measure_digest
+from dither.plan.from_clause import from_clause
 from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
 from dither.plan.recipes import along
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Ids, PublicFacts, Relation
 from dither.sql.bind import Binder, call_of
-from dither.sql.expressions import Expr, columns_of, conjuncts
-from dither.sql.functions import casts, logic
-from dither.sql.names import NamedColumn, Scope
+from dither.sql.expressions import Expr, and_all, columns_of, conjuncts
+from dither.sql.functions import casts
+from dither.sql.names import Scope
 from dither.sql.parse import Tree, parse
-from dither.sql.types import BOOLEAN, Type
+from dither.sql.types import Type
 
 __all__ = ["Lowering"]
 
@@ -44,7 +45,7 @@ MOST_QUERIES = 250
 class Environment:
     """The CTEs in reach: name -> (tree of its SELECT, the environment it was written in)."""
 
-    ctes: Mapping[str, tuple[Tree, Environment | None]] = field(default_factory=dict)
+    ctes: Mapping[str, tuple[Tree, Environment]] = field(default_factory=dict)
 
 
 @dataclass
@@ -144,7 +145,7 @@ class Lowering:
     def select(self, tree: Tree, environment: Environment, outer: Scope | None) -> Lowered:
         if tree.take("sample") is not None:
             raise tree.refuse("S-151", "Sampling is not supported.", hint="Ask of all rows; noise protects people.")
-        source = self.from_clause(tree.need_child("from_table"), environment)
+        source = from_clause(self, tree.need_child("from_table"), environment)
 
         def noisy(node: Tree) -> FinishTree:
             return self.noisy_subquery(node, environment)
@@ -180,22 +181,7 @@ class Lowering:
             raise node.refuse("S-124", "A subquery used here must aggregate.", hint="Write (SELECT AVG(x) FROM ...).")
         return lowered
 
-    # FROM and WHERE ------------------------------------------------------------------------------------------------
-
-    def from_clause(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
-        """The relations a FROM names, comma and cross joins kept apart until WHERE says how they meet."""
-        match tree.type:
-            case "BASE_TABLE":
-                return self._base_table(tree, environment)
-            case "SUBQUERY":
-                return self._subquery(tree, environment)
-            case "JOIN":
-                return self._join(tree, environment)
-            case "EMPTY":
-                return finish.no_table()
-        raise tree.refuse(
-            "P-123", f"This kind of table ({tree.type.replace('_', ' ').lower()}) is not supported in FROM."
-        )
+    # WHERE and WITH ------------------------------------------------------------------------------------------------
 
     def combine(
         self, relations: list[Relation], tree: Tree, environment: Environment
@@ -269,80 +255,6 @@ class Lowering:
             ctes[fold(entry["key"])] = (body, Environment(dict(ctes)))
         return Environment(ctes)
 
-    def _base_table(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
-        name = str(tree.take("table_name"))
-        schema_name, catalog_name = str(tree.take("schema_name") or ""), str(tree.take("catalog_name") or "")
-        aliases = tree.take("column_name_alias") or []
-        if tree.take("sample") is not None:
-            raise tree.refuse("S-151", "Sampling is not supported.")
-        tree.done()
-        if aliases:
-            raise tree.refuse("P-124", "Column names after a table's name are not supported.")
-        cte = environment.ctes.get(fold(name)) if not schema_name else None
-        if cte is not None:
-            body, inner = cte
-            lowered = self.query(Tree(body.data, body.text), inner or Environment())
-            return self._as_source(lowered, tree.alias or name)
-        table = self.catalog.table(name)
-        if table is None or catalog_name or (schema_name and fold(schema_name) not in ("main", "public")):
-            raise tree.refuse(
-                "N-100",
-                f"There is no table `{name}` here.",
-                hint=f"Tables: {', '.join(t.name for t in self.catalog.tables.values())}.",
-                owner_hint="A table the catalog does not name is not visible.",
-            )
-        return [self.scan(table, tree).named(tree.alias or table.name)]
-
-    def scan(self, table: Table, tree: Tree) -> Relation:
-        key = fold(table.name)
-        schema = self.schemas[key]
-        self.tables.add(key)
-        if table.is_public:
-            return separable.public_scan(table, schema, self.ids)
-        unique = self._unit_is_unique(table)
-        tau = 1 if unique else self.choices.rows_kept(key)
-        if tau is None:
-            raise tree.refuse(
-                "B-110",
-                f"How many rows of `{table.name}` one {self.catalog.unit_name} may have is not known yet.",
-                hint=f"Ask the owner to declare max_rows_per_unit, or to run `dither tune {table.name}`.",
-            )
-        self._note_assertions(table)
-        return separable.scan(self.catalog, table, schema, self.ids, tau=tau, unique=unique)
-
-    def _unit_is_unique(self, table: Table) -> bool:
-        match table.unit:
-            case RowUnit():
-                return True
-            case ColumnUnit(column):
-                found = self.schemas[fold(table.name)].column(column)
-                return found is not None and found.unique
-            case _:
-                return False
-
-    def _note_assertions(self, table: Table) -> None:
-        if isinstance(table.unit, ReferenceUnit):
-            if table.unit.asserted:
-                self.notes.append(
-                    f"The owner asserts that {table.unit.table}.{table.unit.key} is unique; the guarantee rests on it."
-                )
-            target = self.catalog.table(table.unit.table)
-            if target is not None:
-                self._note_assertions(target)
-
-    def _subquery(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
-        body = Tree({**tree.take("subquery"), "type": "STATEMENT"}, tree.text)
-        node = body.need_child("node")
-        body.take("named_param_map")
-        body.done()
-        aliases = tree.take("column_name_alias") or []
-        tree.done()
-        if aliases:
-            raise tree.refuse(
-                "P-124", "Column names after a subquery's alias are not supported.", hint="Name them inside it."
-            )
-        return self._as_source(self.query(node, environment), tree.alias or "subquery")
-
     def _note_totals(self, outer: FinishTree, inner: FinishTree) -> None:
         """Mark what a SELECT over one measure's groups sums up along a key."""
         names = running.renamed_columns(outer.tree, inner.tree)
@@ -353,96 +265,6 @@ class Lowering:
         found = running.running_windows([outer.tree], [key.id for key in measure.keys], names)
         vectors, recipes = along(found, measure.vectors, self.recipes[measure.name])
         self.measures[place], self.recipes[measure.name] = replace(measure, vectors=vectors), recipes
-
-    def _as_source(self, lowered: Lowered, alias: str) -> list[Relation] | finish.NoisySource:
-        match lowered:
-            case Relation():
-                return [lowered.named(alias)]
-            case FinishTree():
-                return finish.as_table(lowered, alias)
-
-    def _join(self, tree: Tree, environment: Environment) -> list[Relation] | finish.NoisySource:
-        left = self.from_clause(tree.need_child("left"), environment)
-        right = self.from_clause(tree.need_child("right"), environment)
-        kind, reference = str(tree.take("join_type")).lower(), str(tree.take("ref_type"))
-        using = [str(name) for name in tree.take("using_columns") or []]
-        tree.take("is_implicit")
-        if isinstance(left, finish.NoisySource) or isinstance(right, finish.NoisySource):
-            if isinstance(left, finish.NoisySource) and isinstance(right, finish.NoisySource):
-                return finish.join_noisy(tree, left, right)
-            left, right = (phases.as_rows(self, side, tree) for side in (left, right))
-        if reference == "CROSS":
-            tree.done()
-            return [*left, *right]
-        if reference not in ("REGULAR", "NATURAL") or kind not in (
-            "inner",
-            "left",
-            "right",
-            "full",
-            "outer",
-            "semi",
-            "anti",
-        ):
-            raise tree.refuse("S-115", f"This kind of join ({reference.lower()} {kind}) is not supported.")
-        a, b = self._one(left, tree), self._one(right, tree)
-        on = tree.child("condition")
-        tree.done()
-        if reference == "NATURAL":
-            shared = {fold(column.name) for column in b.columns}
-            using = [column.name for column in a.columns if fold(column.name) in shared]
-        if using:
-            condition = self._using(a, b, using, tree)
-        elif on is not None:
-            condition = Binder(Scope((*a.columns, *b.columns)), now=self.now).condition(on, "ON")
-        else:
-            raise tree.refuse("S-116", "This join has no condition.")
-        if kind in ("semi", "anti"):
-            return [separable.semi_join(a, b, condition, anti=kind == "anti", span=tree.span)]
-        plan_kind: nodes.JoinKind = "full" if kind == "outer" else kind  # type: ignore[assignment]
-        joined = separable.join(a, b, plan_kind, condition, self.ids, self.facts, tree.span)
-        return [self._merge_using(joined, a, b, using, plan_kind, tree)]
-
-    def _one(self, relations: list[Relation], tree: Tree) -> Relation:
-        if len(relations) == 1:
-            return relations[0]
-        joined = relations[0]
-        for other in relations[1:]:
-            joined = separable.join(joined, other, "cross", None, self.ids, self.facts, tree.span)
-        return joined
-
-    def _using(self, left: Relation, right: Relation, names: list[str], tree: Tree) -> Expr:
-        parts = []
-        for name in names:
-            a, b = left.scope.resolve([name], tree.span).expr, right.scope.resolve([name], tree.span).expr
-            parts.append(logic.compare(call_of(tree, "USING", a, b), "="))
-        condition = and_all(parts)
-        assert condition is not None
-        return condition
-
-    def _merge_using(
-        self, joined: Relation, left: Relation, right: Relation, names: list[str], kind: nodes.JoinKind, tree: Tree
-    ) -> Relation:
-        """USING and NATURAL show each shared column once; the other is reachable by its table's name."""
-        if not names:
-            return joined
-        folded = {fold(name) for name in names}
-        columns: list[NamedColumn] = []
-        sides = [(column, True) for column in joined.columns[: len(left.columns)]]
-        sides += [(column, False) for column in joined.columns[len(left.columns) :]]
-        for column, is_left in sides:
-            if fold(column.name) not in folded:
-                columns.append(column)
-                continue
-            shown_left = kind != "right"
-            columns.append(replace(column, hidden=is_left != shown_left))
-            if kind == "full" and is_left:
-                other = next(c for c, l in sides if not l and fold(c.name) == fold(column.name))
-                merged = logic.coalesce(call_of(tree, "USING", column.expr, other.expr))
-                columns[-1] = replace(column, hidden=True)
-                columns.append(NamedColumn("", column.name, merged))
-        if kind == "full":
-            columns = [replace(c, hidden=True) if fold(c.name) in folded and c.qualifier else c for c in columns]
-        return replace(joined, columns=tuple(columns))
 
     # Set operations ------------------------------------------------------------------------------------------------
 
@@ -498,15 +320,6 @@ def and_parts(tree: Tree) -> list[Tree]:
         tree.done()
         return [part for child in children for part in and_parts(child)]
     return [tree]
-
-
-def and_all(parts: list[Expr]) -> Expr | None:
-    if not parts:
-        return None
-    result = parts[0]
-    for part in parts[1:]:
-        result = Expr("and", BOOLEAN, (result, part), nullable=result.nullable or part.nullable)
-    return result
 
 
 def has_subquery(tree: Tree) -> bool:

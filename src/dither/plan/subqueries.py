@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dither.plan import finish, separable, unit_rows
+from dither.plan.from_clause import from_clause
 from dither.plan.separable import Relation
 from dither.sql import embedded
 from dither.sql.bind import Binder, call_of
@@ -150,7 +151,7 @@ def _per_unit(lowering: Lowering, relation: Relation, select: Tree, environment:
     items = select.children("select_list")
     if len(items) != 1 or select.data.get("group_expressions") or select.data.get("having"):
         raise select.refuse("S-122", "A correlated subquery gives one aggregate, without GROUP BY.")
-    source = lowering.from_clause(select.need_child("from_table"), environment)
+    source = from_clause(lowering, select.need_child("from_table"), environment)
     if not isinstance(source, list):
         raise select.refuse("S-123", "A subquery over noisy results is not supported in this place.")
     inner, _ = lowering.combine(source, _without_where(select), environment)
@@ -206,7 +207,7 @@ def _correlated(
         inner = lowered
         return inner, None, [column.expr for column in inner.columns]
     inner_environment = lowering._with_ctes(select, environment)
-    source = lowering.from_clause(select.need_child("from_table"), inner_environment)
+    source = from_clause(lowering, select.need_child("from_table"), inner_environment)
     if not isinstance(source, list):
         raise tree.refuse("S-123", "A subquery over noisy results is not supported in this place.")
     inner, _ = lowering.combine(source, _without_where(select), inner_environment)

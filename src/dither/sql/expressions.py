@@ -10,7 +10,7 @@ substituting and printing need no case per kind.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -30,7 +30,18 @@ from dither.sql.types import (
     microseconds_of,
 )
 
-__all__ = ["Expr", "Payload", "columns_of", "conjuncts", "literal", "make_column", "substitute", "typed_null", "walk"]
+__all__ = [
+    "Expr",
+    "Payload",
+    "and_all",
+    "columns_of",
+    "conjuncts",
+    "literal",
+    "make_column",
+    "substitute",
+    "typed_null",
+    "walk",
+]
 
 Payload = None | bool | int | float | str | Fraction | dt.date | dt.datetime | Type | Column | tuple["Payload", ...]
 
@@ -139,3 +150,13 @@ def conjuncts(expr: Expr | None) -> tuple[Expr, ...]:
     if expr.op == "and":
         return tuple(part for arg in expr.args for part in conjuncts(arg))
     return (expr,)
+
+
+def and_all(parts: Sequence[Expr]) -> Expr | None:
+    """All of them joined by AND; None of none."""
+    if not parts:
+        return None
+    result = parts[0]
+    for part in parts[1:]:
+        result = Expr("and", BOOLEAN, (result, part), nullable=result.nullable or part.nullable)
+    return result
