@@ -26,10 +26,17 @@ _TYPES = {"integer": "BIGINT", "double": "DOUBLE", "boolean": "BOOLEAN", "date":
 
 
 def header_of(path: Path, dialect: Mapping[str, str]) -> list[str]:
-    """The column names in the first line."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file, delimiter=dialect.get("delimiter", ","), quotechar=dialect.get("quote", '"'))
-        return next(rows, [])
+    """The column names in the first line. Raises EngineUnavailable where there are none to read."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file, delimiter=dialect.get("delimiter", ","), quotechar=dialect.get("quote", '"'))
+            return next(rows, [])
+    # A csv.Error is a field of more than 131,072 characters: an open quote, as a rule.
+    except (UnicodeDecodeError, csv.Error, OSError):
+        raise EngineUnavailable(
+            f"`{path.name}` does not begin with a line of column names, in UTF-8.",
+            hint="Save it as CSV in UTF-8, with the names of its columns in the first line.",
+        ) from None
 
 
 def parquet_of(path: Path, table: Table, dialect: Mapping[str, str]) -> str:

@@ -160,10 +160,7 @@ def _reader(path: Path) -> str:
         )
     if suffix in PARQUET:
         return f"read_parquet({quote_text(str(path))})"
-    try:
-        header = header_of(path, {})
-    except (UnicodeDecodeError, OSError):
-        header = []
+    header = header_of(path, {})
     if not header or len({fold(name) for name in header}) < len(header):
         raise EngineUnavailable(f"`{path.name}` does not begin with a line of different column names, in UTF-8.")
     return strict_reader(path, header, {})
