@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Literal
 
+from dither.answer.numbers import plain
 from dither.errors import InvalidParameter
 
 __all__ = ["Box", "Charts", "Panel", "Point", "check_place"]
@@ -26,6 +27,8 @@ _BLUE = "#2f6fde"
 _LINE = 15
 _CHARACTERS = 104
 """Of a caption's line."""
+_FIRST_DAY = dt.datetime.min.replace(tzinfo=dt.UTC).timestamp()
+_AFTER_LAST_DAY = dt.datetime(9999, 12, 31, tzinfo=dt.UTC).timestamp() + 86_400
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Charts:
         )
         first = _HEIGHT * len(self.panels) + 12
         inner += "".join(_text(16, first + _LINE * i, line, size=11) for i, line in enumerate(lines))
-        title = escape("; ".join(f"{panel.title} by {panel.across}" for panel in self.panels))
+        title = _safe("; ".join(f"{panel.title} by {panel.across}" for panel in self.panels))
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {tall}" width="{_WIDTH}" height="{tall}" '
             f'role="img" aria-label="{title}" font-family="system-ui,sans-serif" font-size="12" '
@@ -106,7 +109,7 @@ class Charts:
         return f'{start} color="#1a1a1a"><rect width="100%" height="100%" fill="#fff"/>{rest}\n'
 
     def _page(self) -> str:
-        title = escape("; ".join(panel.title for panel in self.panels))
+        title = _safe("; ".join(panel.title for panel in self.panels))
         return (
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
             '<meta name="viewport" content="width=device-width"><style>:root{color-scheme:light dark}'
@@ -276,7 +279,7 @@ def _whisker(
 
 def _hover(point: Point) -> str:
     sure = f" [{point.low:,.6g}, {point.high:,.6g}]" if math.isfinite(point.low) else ""
-    return f"<title>{escape(point.label)}: {point.value:,.6g}{sure}</title>"
+    return f"<title>{_safe(point.label)}: {point.value:,.6g}{sure}</title>"
 
 
 def _labels(places: Sequence[tuple[float, str]], apart: float, *, ordered: bool = False) -> str:
@@ -322,7 +325,8 @@ def _nice(rough: float) -> float:
 
 def _tick(value: float, step: float, is_time: bool) -> str:
     if is_time:
-        return str(dt.datetime.fromtimestamp(value, dt.UTC).date())
+        # Round steps may reach beyond the years 1 to 9999, where there are no dates; 9999-12-31 often means "never".
+        return str(dt.datetime.fromtimestamp(value, dt.UTC).date()) if _FIRST_DAY <= value < _AFTER_LAST_DAY else ""
     decimals = max(0, -math.floor(math.log10(step)))
     return f"{value + 0.0:,.{decimals}f}" if abs(value) < 1e12 else f"{value:.4g}"
 
@@ -336,8 +340,13 @@ def _wrapped(line: str) -> list[str]:
     return lines
 
 
+def _safe(words: str) -> str:
+    """A name that somebody chose, for SVG: with a control character in it a picture is no XML, and opens nowhere."""
+    return escape(plain(words).value)
+
+
 def _text(x: float, y: float, words: str, anchor: str = "start", *, size: int = 12, weight: int = 400) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}">'
-        f"{escape(words)}</text>"
+        f"{_safe(words)}</text>"
     )

@@ -35,6 +35,7 @@ __all__ = ["plot"]
 MOST_BARS = 60
 MOST_PANELS = 8
 _HALF = Fraction(1, 2)
+_LARGEST = 1e300
 Ordered = int | float | dt.date | dt.datetime
 
 
@@ -45,7 +46,7 @@ def plot(answer: Answer) -> Charts:
     drawn = {position for position, _ in page.quantile_columns} if panels else set()
     left = [p for p in page.numbers if p not in drawn]
     if left and page.keys and len(answer):
-        panels += page.panels(left)
+        panels += [panel for panel in page.panels(left) if panel.points]
     if not panels:
         raise _nothing(
             "none of them" if len(answer) else "no rows",
@@ -155,10 +156,12 @@ class _Page:
 
     def _point(self, position: int, row: int) -> Point | None:
         value = self.columns[position][row]
-        if value is None or not math.isfinite(float(value)):
+        if value is None or not _has_place(value):
             return None
         ends = self.answer.intervals.get(position)
         low, high = (math.nan, math.nan) if ends is None else (float(ends[0][row]), float(ends[1][row]))
+        if not (_has_place(low) and _has_place(high)):
+            low = high = math.nan
         return self._placed(row, float(value), low, high)
 
     def _placed(self, row: int, value: float, low: float, high: float) -> Point:
@@ -216,7 +219,13 @@ def _hinges(shares: Any) -> tuple[Fraction, Fraction]:
 
 def _all_numbers(column: Sequence[Any]) -> bool:
     present = [value for value in column if value is not None]
-    return bool(present) and all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in present)
+    numbers = all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in present)
+    return numbers and any(_has_place(value) for value in present)
+
+
+def _has_place(value: Any) -> bool:
+    """Whether a number can be drawn: neither infinite nor NaN (of a division by 0), and its axis is finite too."""
+    return abs(float(value)) < _LARGEST
 
 
 def _is_ordered(value: Any) -> bool:

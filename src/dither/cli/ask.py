@@ -79,6 +79,7 @@ def ask(
     from dither.cli.context import asking, read_catalog, read_offer, read_question
     from dither.cli.screen import working
     from dither.cli.view import View
+    from dither.cli.written import check_outputs, files_of, write
     from dither.errors import InvalidParameter
 
     declared = read_catalog(catalog)
@@ -86,11 +87,12 @@ def ask(
     read_offer(text, declared, epsilon=epsilon, rho=rho, within=within, at_most=at_most)
     view = View(round_to, suppress_below, nonnegative, reliability, other, simultaneous)
     view.check()
-    _check_places(format, output, receipt)
+    _check_format(format, output)
     if publish is not None:
         check_place(publish)
     if plot is not None:
         check_picture(plot)
+    check_outputs({"--output": output, "--receipt": receipt, "--plot": plot}, kept=files_of(declared))
     with asking(declared, as_name) as session, working("Asking"):
         answer = session.ask(
             text,
@@ -103,7 +105,7 @@ def ask(
         )
     # The receipt first: whatever happens to the table, what was paid for is on record.
     if receipt is not None:
-        answer.receipt.save(receipt)
+        write("--receipt", receipt, answer.receipt.to_json() + "\n")
     try:
         shown = view.of(answer)
     except InvalidParameter:
@@ -126,13 +128,10 @@ def ask(
         say(f"Drew {shown.plot().save(plot)}.", "dim")
 
 
-def _check_places(format: Format, output: Path | None, receipt: Path | None) -> None:
-    """Find out before anything is charged that the answer could not be written."""
+def _check_format(format: Format, output: Path | None) -> None:
+    """Find out before anything is charged that the answer could not be written in this form."""
     from dither.errors import InvalidParameter
 
-    for name, place in (("--output", output), ("--receipt", receipt)):
-        if place is not None and (place.is_dir() or not place.parent.is_dir()):
-            raise InvalidParameter(name, expected="a file in a folder that exists", found=str(place))
     if format is Format.arrow:
         if output is None and sys.stdout.isatty():
             raise InvalidParameter("--format", expected="with --output FILE, as arrow is not text", found="arrow")
@@ -157,8 +156,9 @@ def _write(answer: Answer, format: Format, output: Path | None, *, intervals: bo
         sys.stdout.buffer.flush()
         return
     from dither.cli.screen import say
+    from dither.cli.written import write
 
-    output.write_bytes(written)
+    write("--output", output, written)
     say(f"Wrote {output}: {len(answer):,} rows.", "dim")
 
 

@@ -10,6 +10,7 @@ import typer
 from dither.cli.options import DEFAULT_CATALOG, As, CatalogPath, Epsilon, Rho
 
 if TYPE_CHECKING:
+    from dither.catalog.model import Catalog
     from dither.session.many import Answers
 
 __all__ = ["ask_many"]
@@ -40,11 +41,12 @@ def ask_many(
     from dither.cli.context import asking, read_catalog, read_file, read_offer
     from dither.cli.screen import out, working
     from dither.cli.tables import explanation_table
+    from dither.cli.written import write
 
     declared = read_catalog(catalog)
     text = read_file(questions, "FILE")
     read_offer("", declared, epsilon=epsilon, rho=rho)
-    _check_places(folder, receipt)
+    _check_places(folder, receipt, text, declared)
     with asking(declared, as_name) as session:
         if explain:
             out().print(explanation_table(session.explain_many(text, epsilon=epsilon, rho=rho)))
@@ -53,28 +55,35 @@ def ask_many(
             answers = session.ask_many(text, epsilon=epsilon, rho=rho, request=request)
     # The receipt first: whatever happens to the tables, what was paid for is on record.
     if receipt is not None:
-        answers.receipt.save(receipt)
+        write("--receipt", receipt, answers.receipt.to_json() + "\n")
     _show(answers)
     if folder is not None:
         _write(answers, folder)
 
 
-def _check_places(folder: Path | None, receipt: Path | None) -> None:
+def _check_places(folder: Path | None, receipt: Path | None, text: str, declared: Catalog) -> None:
     """Find out before anything is charged that the answers could not be written."""
+    from dither.cli.written import check_outputs, files_of
     from dither.errors import InvalidParameter
+    from dither.session.many import MOST_QUESTIONS
 
-    if receipt is not None and (receipt.is_dir() or not receipt.parent.is_dir()):
-        raise InvalidParameter("--receipt", expected="a file in a folder that exists", found=str(receipt))
     if folder is not None and not folder.is_dir():
         raise InvalidParameter("--output", expected="a folder that exists", found=str(folder))
+    # There are at most as many questions as there are semicolons, and one.
+    numbers = range(1, min(text.count(";") + 1, MOST_QUESTIONS) + 1)
+    outputs: dict[str, Path | None] = {"--receipt": receipt}
+    if folder is not None:
+        outputs |= {f"--output ({number}.csv)": folder / f"{number}.csv" for number in numbers}
+    check_outputs(outputs, kept=files_of(declared))
 
 
 def _show(answers: Answers) -> None:
+    from dither.answer.numbers import plain
     from dither.answer.show import answer_table
     from dither.cli.screen import out
 
     for number, answer in enumerate(answers, 1):
-        out().print(f"{number}: {' '.join(answer.plan.text.split())}", markup=False, style="dim")
+        out().print(f"{number}: {plain(' '.join(answer.plan.text.split())).value}", markup=False, style="dim")
         out().print(answer_table(answer))
         out().print()
 
@@ -82,7 +91,8 @@ def _show(answers: Answers) -> None:
 def _write(answers: Answers, folder: Path) -> None:
     from dither.answer import files
     from dither.cli.screen import say
+    from dither.cli.written import write
 
     for number, answer in enumerate(answers, 1):
-        (folder / f"{number}.csv").write_bytes(files.to_csv(answer, intervals=True))
+        write("--output", folder / f"{number}.csv", files.to_csv(answer, intervals=True))
     say(f"Wrote 1.csv to {len(answers)}.csv in {folder}.", "dim")

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dither.errors import InvalidParameter
+from dither.errors import DitherError, InvalidParameter
 
 __all__ = ["audit"]
 
@@ -85,7 +85,7 @@ def audit(
     results = reports.run(catalogue.ROWS, budget_calls=calls, seed=seed)
     out().print(reports.table(results))
     if report is not None:
-        report.write_text(page(results), encoding="utf-8")
+        _write(report, page(results))
 
 
 def _fitting(what: What, *, target: str | None, full: bool, catalog: Path | None, report: Path | None) -> None:
@@ -96,14 +96,15 @@ def _fitting(what: What, *, target: str | None, full: bool, catalog: Path | None
         if given and what is not What.pipeline:
             hint = f"Write: dither audit pipeline {name}"
             raise InvalidParameter(name, expected="with pipeline only", found=what.value, hint=hint)
-    if report is not None and not report.absolute().parent.is_dir():
-        raise InvalidParameter("--report", expected="a file in a folder that exists", found=str(report))
+    from dither.cli.written import check_outputs
+
+    check_outputs({"--report": report}, kept=[] if catalog is None else [catalog])
 
 
 def _proof(report: Path | None) -> None:
     from dither.audit.page import page
     from dither.audit.symbolic import proofs
-    from dither.cli.screen import out, say
+    from dither.cli.screen import out
     from dither.errors import GuaranteeError
 
     found = proofs()
@@ -111,8 +112,7 @@ def _proof(report: Path | None) -> None:
         out().print(str(each), markup=False)
         out().print()
     if report is not None:
-        report.write_text(page([], title="Proofs", proofs=found), encoding="utf-8")
-        say(f"Wrote {report}.")
+        _write(report, page([], title="Proofs", proofs=found))
     if not all(each.holds for each in found):
         raise GuaranteeError("A step of a proof fails.")
 
@@ -120,7 +120,7 @@ def _proof(report: Path | None) -> None:
 def _pipeline(full: bool, seed: int | None, file: Path | None, report: Path | None) -> None:
     from dither.audit import page, pipeline
     from dither.cli.context import read_catalog
-    from dither.cli.screen import out, say
+    from dither.cli.screen import out
     from dither.errors import GuaranteeError
 
     catalog = None if file is None else read_catalog(file)
@@ -128,10 +128,17 @@ def _pipeline(full: bool, seed: int | None, file: Path | None, report: Path | No
         found = pipeline.run(effort="full" if full else "quick", seed=seed, catalog=catalog, progress=progress)
     out().print(found.table())
     if report is not None:
-        report.write_text(page([], title="Audit of the pipeline", pipeline=found), encoding="utf-8")
-        say(f"Wrote {report}.")
+        _write(report, page([], title="Audit of the pipeline", pipeline=found))
     if found.violated:
         raise GuaranteeError(f"The audit refutes the pipeline: {', '.join(found.violated)}.")
+
+
+def _write(report: Path, text: str) -> None:
+    from dither.cli.screen import say
+    from dither.cli.written import write
+
+    write("--report", report, text)
+    say(f"Wrote {report}.")
 
 
 @contextmanager
@@ -157,10 +164,10 @@ def _own(
     report: Path | None,
 ) -> None:
     from dither import audit as auditor
-    from dither.cli.screen import out, say
+    from dither.cli.screen import out
 
     mechanism = _imported(target)
-    with _watched() as progress:
+    with _watched() as progress, _theirs(target):
         found = auditor.test(
             mechanism,
             _parsed(inputs),
@@ -173,13 +180,27 @@ def _own(
     out().print(str(found), markup=False)
     if report is not None:
         about = f"{inputs[0]} against {inputs[1]}"
-        report.write_text(
-            auditor.page([auditor.Result.of(found, name=target, about=about)], title=f"Audit of {target}"),
-            encoding="utf-8",
-        )
-        say(f"Wrote {report}.")
+        listed = [auditor.Result.of(found, name=target, about=about)]
+        _write(report, auditor.page(listed, title=f"Audit of {target}"))
     if found.verdict == "violated":
         raise typer.Exit(REFUTED)
+
+
+@contextmanager
+def _theirs(target: str) -> Iterator[None]:
+    """What the owner's own program raises is told to them as it is; an unknown error of ours would hide it."""
+    try:
+        yield
+    except DitherError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InvalidParameter(
+            "--target", expected="a mechanism that answers for these inputs", found=target, hint=_said(error)
+        ) from error
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _imported(target: str) -> Any:
@@ -190,10 +211,10 @@ def _imported(target: str) -> Any:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (Exception, SystemExit) as error:
         raise InvalidParameter(
-            "--target", expected="module:callable that can be imported", found=target, hint=str(error)
-        ) from None
+            "--target", expected="module:callable that can be imported", found=target, hint=_said(error)
+        ) from error
     finally:
         sys.path.remove("")
     return found

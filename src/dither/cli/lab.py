@@ -73,7 +73,7 @@ def lab(
 
     keys = chosen(name)
     found = each(name, epsilons=_epsilons(epsilon), seed=seed, scale=str(scale), real_noise=real_noise, data=data)
-    _check_report(report)
+    _check_report(report, data)
     console, started, results = out(), time.monotonic(), []
     console.print(TITLE.say(lang), style="bold reverse", markup=False)
     console.print(READING.say(lang), markup=False)
@@ -98,24 +98,25 @@ def _epsilons(text: str | None) -> list[str]:
     return [part.strip() for part in (text or DEFAULT_EPSILONS).split(",") if part.strip()]
 
 
-def _check_report(path: Path | None) -> None:
+def _check_report(path: Path | None, data: Path | None) -> None:
+    from dither.cli.written import check_outputs
     from dither.errors import InvalidParameter
 
     if path is None:
         return
     if path.suffix.lower() not in (".html", ".htm", ".json"):
         raise InvalidParameter("--report", expected="a file name ending in .html or .json", found=str(path))
-    if not path.absolute().parent.is_dir():
-        raise InvalidParameter("--report", expected="a file in a folder that exists", found=str(path))
+    check_outputs({"--report": path}, kept=[] if data is None else [data])
 
 
 def _write(path: Path, results: list[Result], seed: int, real_noise: bool, lang: Words) -> None:
+    from dither.cli.written import write
     from dither.lab.page import page
     from dither.lab.report import to_json
 
     is_page = path.suffix.lower() != ".json"
     text = page(results, seed=seed, real_noise=real_noise, language=lang) if is_page else to_json(results) + "\n"
-    path.write_text(text, encoding="utf-8")
+    write("--report", path, text)
 
 
 app.command("seed")(seed_page.show_seed)

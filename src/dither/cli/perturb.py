@@ -100,12 +100,25 @@ def perturb(
 
     It hides where each place is within a neighbourhood, not that somebody is in the file. k places of one person cost k
     times as much: say so with --person and --points-per-person."""
-    place = ledger or points.with_name(f"{points.stem}.places.ledger")
-    if statement:
-        return _state(place, out, lang.value)
     from dither.cli.context import ledger_path, read_catalog
     from dither.cli.screen import say
+    from dither.cli.written import check_outputs, files_of, ledger_files
     from dither.errors import InvalidParameter
+
+    if not points.name:
+        raise InvalidParameter("FILE", expected="a Parquet or CSV file", found=str(points))
+    place = ledger or points.with_name(f"{points.stem}.places.ledger")
+    # A region may be four numbers as well, which are the name of no file.
+    public = [each for each in (remap, cells, None if region is None else Path(region)) if each is not None]
+    rested_on = [points, *public, *ledger_files(str(place))]
+    if statement:
+        if catalog is not None:
+            raise InvalidParameter(
+                "--statement", expected="without --catalog", found="both",
+                hint=f"`dither statement --catalog {catalog}` tells of the places charged beside that ledger.",
+            )  # fmt: skip
+        check_outputs({"--out": out}, kept=rested_on)
+        return _state(place, out, lang.value)
     from dither.session.places import beside_ledger, check_out, perturb_places
     from dither.session.places_options import PlacesOptions, request_of
 
@@ -116,12 +129,14 @@ def perturb(
         allowance=allowance,
     )  # fmt: skip
     check_out(asked.out)
+    _check_report(report)
     if catalog is not None and ledger is not None:
         raise InvalidParameter("--catalog and --ledger", expected="one of them", found="both")
     declared = None if catalog is None else read_catalog(catalog)
     if owner_only and report is None:
         raise InvalidParameter("--owner-only", expected="with --report FILE", found="no --report")
-    _check_report(report)
+    rested_on += [] if declared is None else files_of(declared)
+    check_outputs({"--out": asked.out, "--report": report}, kept=rested_on)
     with _progress() as tell:
         request = request_of(asked, lambda what: tell(what, 0, 0))
         if declared is not None:
@@ -158,18 +173,16 @@ def _state(ledger: Path, out: Path | None, language: str) -> None:
 
     from dither import __version__
     from dither.cli.screen import say
-    from dither.errors import InvalidParameter
+    from dither.cli.written import write
     from dither.session.places_statement import state_places
     from dither.session.statement_show import to_html, to_markdown
 
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise InvalidParameter("--out", expected="a file in a folder that exists", found=str(out))
     made = state_places(ledger, today=dt.datetime.now(dt.UTC).date(), version=__version__, language=language)
     if out is None:
         sys.stdout.write(to_markdown(made))
         return
     html = out.suffix.lower() in (".html", ".htm")
-    out.write_text(to_html(made) if html else to_markdown(made), encoding="utf-8")
+    write("--out", out, to_html(made) if html else to_markdown(made))
     say(f"Wrote {out}.", "dim")
 
 

@@ -30,7 +30,7 @@ def out() -> Console:
 
 def say(message: str, style: str = "") -> None:
     """One line of news on stderr."""
-    _err().print(Text(message, style=style))
+    _err().print(Text(_visible(message), style=style))
 
 
 @contextmanager
@@ -48,15 +48,15 @@ def show_error(error: DitherError) -> None:
     """What was refused, where, and the ways forward."""
     console = _err()
     first, _, rest = error.headline().partition(": ")
-    console.print(Text.assemble((first, "bold red"), ": ", rest))
+    console.print(Text.assemble((_visible(first), "bold red"), ": ", _visible(rest)))
     if isinstance(error, QueryRefused):
         if error.caret():
-            console.print(Text(error.caret(), style="yellow"))
+            console.print(Text(_visible(error.caret()), style="yellow"))
         hints = [error.hint, error.owner_hint]
     else:
         hints = [error.hint]
     for hint in dict.fromkeys(hint for hint in hints if hint):
-        console.print(Text(f"  {hint}"))
+        console.print(Text(f"  {_visible(hint)}"))
 
 
 def amount(value: Fraction | None) -> str:
@@ -66,6 +66,11 @@ def amount(value: Fraction | None) -> str:
     if value != 0 and abs(value) < Fraction(1, 10**6):
         return f"{float(value):.3g}"
     return decimal_text(value, 9)
+
+
+def _visible(text: str) -> str:
+    """Without control characters: a question may be somebody else's, and must not drive a terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _err() -> Console:

@@ -25,6 +25,7 @@ def show_seed(
 ) -> None:
     """The tutorial from finite differences to differential privacy, as one page with moving pictures, offline."""
     from dither.cli.screen import say
+    from dither.cli.written import check_outputs, write
     from dither.lab.seed import seed_page
 
     if out is None:
@@ -37,9 +38,8 @@ def show_seed(
         return
     if out.suffix.lower() not in (".html", ".htm"):
         raise InvalidParameter("--out", expected="a file name ending in .html", found=str(out))
-    if not out.absolute().parent.is_dir():
-        raise InvalidParameter("--out", expected="a file in a folder that exists", found=str(out))
-    out.write_text(seed_page(lang), encoding="utf-8")
+    check_outputs({"--out": out})
+    write("--out", out, seed_page(lang))
     say(f"Wrote {out}.")
 
 

@@ -39,12 +39,13 @@ def statement(
     In the order of NIST SP 800-226. For the owner: it shows all analysts' spending, and no question's text."""
     from dither import __version__
     from dither.cli.context import ledger_exists, ledger_path, owner_ledger, read_catalog
+    from dither.cli.written import check_outputs, files_of, write
     from dither.session.statement import make_statement
     from dither.session.statement_facts import gather
     from dither.session.statement_show import to_html, to_json, to_markdown
 
     declared = read_catalog(catalog)
-    _check_place(output)
+    check_outputs({"--out": output}, kept=files_of(declared))
     if ledger_exists(declared):
         with owner_ledger(declared) as ledger:
             facts = gather(declared, ledger, where=ledger_path(declared))
@@ -57,12 +58,5 @@ def statement(
         return
     from dither.cli.screen import say
 
-    output.write_text(text, encoding="utf-8")
+    write("--out", output, text)
     say(f"Wrote {output}.", "dim")
-
-
-def _check_place(output: Path | None) -> None:
-    from dither.errors import InvalidParameter
-
-    if output is not None and (output.is_dir() or not output.absolute().parent.is_dir()):
-        raise InvalidParameter("--out", expected="a file in a folder that exists", found=str(output))

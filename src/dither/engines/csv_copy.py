@@ -17,6 +17,7 @@ import duckdb
 
 from dither.catalog.model import Column, Table, fold
 from dither.engines.private_folder import private_folder
+from dither.engines.reading import fresh_connection, one_file
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
@@ -26,10 +27,17 @@ _TYPES = {"integer": "BIGINT", "double": "DOUBLE", "boolean": "BOOLEAN", "date":
 
 
 def header_of(path: Path, dialect: Mapping[str, str]) -> list[str]:
-    """The column names in the first line."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file, delimiter=dialect.get("delimiter", ","), quotechar=dialect.get("quote", '"'))
-        return next(rows, [])
+    """The column names in the first line. Raises EngineUnavailable where there are none to read."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file, delimiter=dialect.get("delimiter", ","), quotechar=dialect.get("quote", '"'))
+            return next(rows, [])
+    # A csv.Error is a field of more than 131,072 characters: an open quote, as a rule.
+    except (UnicodeDecodeError, csv.Error, OSError):
+        raise EngineUnavailable(
+            f"`{path.name}` does not begin with a line of column names, in UTF-8.",
+            hint="Save it as CSV in UTF-8, with the names of its columns in the first line.",
+        ) from None
 
 
 def parquet_of(path: Path, table: Table, dialect: Mapping[str, str]) -> str:
@@ -51,11 +59,12 @@ def strict_reader(path: Path, header: list[str], dialect: Mapping[str, str]) -> 
     """A FROM item that reads the file without guessing: every column text, every line as long as the header."""
     columns = "{" + ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in header) + "}"
     options = [
-        "auto_detect=false", "header=true", "strict_mode=true", "ignore_errors=false", f"columns={columns}",
+        "auto_detect=false", "hive_partitioning=false", "header=true", "strict_mode=true", "ignore_errors=false",
+        f"columns={columns}",
         f"delim={quote_text(dialect.get('delimiter', ','))}", f"quote={quote_text(dialect.get('quote', chr(34)))}",
         f"escape={quote_text(dialect.get('quote', chr(34)))}", f"nullstr={quote_text(dialect.get('null', ''))}",
     ]  # fmt: skip
-    return f"read_csv({quote_text(str(path))}, {', '.join(options)})"
+    return f"read_csv({quote_text(one_file(path))}, {', '.join(options)})"
 
 
 def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str], dialect: Mapping[str, str]) -> None:
@@ -69,7 +78,7 @@ def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str]
     reading = f"SELECT * FROM {strict_reader(path, header, dialect)}"
     old = os.umask(0o077)
     try:
-        with duckdb.connect(":memory:") as connection:
+        with fresh_connection() as connection:
             # In two steps: DuckDB pushes a cast into its CSV reader, where a value that does not convert raises.
             connection.execute(f"SET temp_directory={quote_text(str(private_folder()))}")
             connection.execute(f"CREATE TABLE texts AS {reading}")

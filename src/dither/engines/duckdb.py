@@ -21,6 +21,7 @@ from dither.catalog.schema import SchemaColumn, SchemaTable, column_type
 from dither.engines import emit, levels, relations, sources, stored
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.private_folder import private_folder
+from dither.engines.reading import fresh_connection
 from dither.errors import EngineError, EngineMismatch, EngineUnavailable, GuaranteeError, InvalidParameter
 from dither.mechanisms.value_bounds import LEVELS
 from dither.plan import nodes
@@ -359,7 +360,7 @@ def open_engine(catalog: Catalog, location: str, *, kept_path: Path | None = Non
 def schema_at(location: str, frame: Any) -> list[SchemaTable]:
     """Names and types of the tables at a location (or of a frame), before there is a catalog. Reads no row."""
     if frame is not None:
-        connection = duckdb.connect(":memory:")
+        connection = fresh_connection()
         try:
             connection.register("frame", frame)
             rows = connection.execute("DESCRIBE frame").fetchall()

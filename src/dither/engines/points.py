@@ -19,6 +19,7 @@ import numpy.typing as npt
 from dither.catalog.model import fold
 from dither.engines.csv_copy import header_of, strict_reader
 from dither.engines.private_folder import private_folder
+from dither.engines.reading import fresh_connection, parquet_reader
 from dither.errors import EngineError, EngineMismatch, EngineUnavailable
 from dither.secret import Secret
 from dither.sql.printing import quote_name, quote_text
@@ -33,11 +34,6 @@ _NUMBERS = frozenset({
     "DOUBLE", "DECIMAL", "VARCHAR",
 })  # fmt: skip
 """Types a coordinate may have; texts are cast, and one that is no number becomes NaN, which is refused later."""
-
-_SETTINGS = (
-    "SET TimeZone='UTC'", "SET autoinstall_known_extensions=false", "SET autoload_known_extensions=false",
-    "SET python_enable_replacements=false",
-)  # fmt: skip
 
 
 class PointFile:
@@ -144,9 +140,7 @@ _NOT_WRITTEN = "The noisy places could not be written. The charge stands."
 
 
 def _connect() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(":memory:")
-    for setting in _SETTINGS:
-        connection.execute(setting)
+    connection = fresh_connection()
     connection.execute(f"SET temp_directory={quote_text(str(private_folder()))}")
     return connection
 
@@ -159,11 +153,8 @@ def _reader(path: Path) -> str:
             f"`{path}` is no file of places that can be read.", hint="Give a file that ends in .parquet, .pq or .csv."
         )
     if suffix in PARQUET:
-        return f"read_parquet({quote_text(str(path))})"
-    try:
-        header = header_of(path, {})
-    except (UnicodeDecodeError, OSError):
-        header = []
+        return parquet_reader([str(path)])
+    header = header_of(path, {})
     if not header or len({fold(name) for name in header}) < len(header):
         raise EngineUnavailable(f"`{path.name}` does not begin with a line of different column names, in UTF-8.")
     return strict_reader(path, header, {})

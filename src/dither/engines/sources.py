@@ -19,6 +19,7 @@ import duckdb
 from dither.catalog.model import Catalog, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable
 from dither.engines import csv_copy
+from dither.engines.reading import fresh_connection, parquet_reader
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
@@ -97,8 +98,7 @@ class Files:
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
         for key, paths in self._files.items():
-            listed = ", ".join(quote_text(path) for path in paths)
-            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM read_parquet([{listed}])")
+            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {parquet_reader(paths)}")
 
     def files(self) -> list[str]:
         return [path for paths in self._files.values() for path in paths]
@@ -208,7 +208,7 @@ def open_source(catalog: Catalog, location: str, *, frame: Any = None) -> Source
 def describe(location: str) -> list[SchemaTable]:
     """The tables that lie at a location, with their columns: what a catalog could be drafted from."""
     path = Path(location)
-    connection = duckdb.connect(":memory:")
+    connection = fresh_connection()
     try:
         if path.is_file() and path.suffix.lower() in DATABASE_SUFFIXES:
             return _describe_database(connection, path)
@@ -237,7 +237,7 @@ def _describe_file(connection: duckdb.DuckDBPyConnection, path: Path) -> SchemaT
         return SchemaTable(
             path.stem, [SchemaColumn(name, "VARCHAR") for name in csv_copy.header_of(path, {})], typed=False
         )
-    rows = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({quote_text(str(path))})").fetchall()
+    rows = connection.execute(f"DESCRIBE SELECT * FROM {parquet_reader([str(path)])}").fetchall()
     return SchemaTable(path.stem, [SchemaColumn(str(r[0]), str(r[1])) for r in rows])
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ATTACKS", "Figure", "Line", "Options", "Result", "Series", "chosen", "each", "run"]
 
+MOST_EPSILON = 1000
+"""Of one attack's budget: there every bound is 1, and far above it e^epsilon is no float."""
+
 
 def run(
     name: str | None = None,
@@ -69,6 +72,8 @@ def each(
     spends = tuple(positive(e, "epsilon") for e in epsilons)
     if not spends:
         raise InvalidParameter("epsilons", expected="at least one number above 0", found="none")
+    if max(spends) > MOST_EPSILON:
+        raise InvalidParameter("epsilon", expected=f"at most {MOST_EPSILON:,}", found=max(spends))
     options = Options(spends, seed, positive(scale, "scale"), _given(keys, data))
     return (_played(key, options, real_noise, alone=len(keys) == 1) for key in keys)
 

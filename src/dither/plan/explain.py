@@ -28,6 +28,7 @@ __all__ = [
     "describe_vector",
     "explain_choices",
     "explain_plan",
+    "gaussian_notes",
     "offer_text",
     "price_text",
 ]
@@ -116,6 +117,15 @@ class Explanation:
         return f"<pre>{escape(str(self))}</pre>"
 
 
+def gaussian_notes(cost: Price, catalog: Catalog) -> list[str]:
+    """What Gaussian noise does to the data set's budget, where it is no budget of rho, which has but one meter."""
+    if not cost.gaussian or catalog.budget.rho is not None:
+        return []
+    if catalog.budget.delta == 0:
+        return ["This budget is of epsilon alone and cannot pay for Gaussian noise: asked like this, it is refused."]
+    return ["Gaussian noise closes the epsilon meter of this budget: later questions are priced in rho alone."]
+
+
 def explain_plan(
     parts: Sequence[tuple[PricedPlan, Set[tuple[int, int]]]],
     cost: Price,
@@ -137,8 +147,7 @@ def explain_plan(
     plan = parts[-1][0].plan
     kept = tuple((catalog.tables[table].name, tau) for table, tau in sorted(scans.items()))
     notes = [*plan.notes, *(note for note in totals if note), *together]
-    if cost.gaussian:
-        notes.append("Gaussian noise closes the epsilon meter of this budget: later questions are priced in rho alone.")
+    notes += gaussian_notes(cost, catalog)
     return Explanation(
         plan.text, tuple(vectors), cost, catalog.unit_name, kept, tuple(notes), remaining, _left(cost, remaining)
     )

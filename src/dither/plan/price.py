@@ -29,7 +29,7 @@ from dither.accounting import (
 )
 from dither.catalog.model import Catalog, Neighbours
 from dither.errors import InvalidParameter, QueryRefused
-from dither.exact import QUANTUM, Number, exact, positive, round_down
+from dither.exact import QUANTUM, Number, decimal_text, exact, positive, round_down
 from dither.mechanisms.keys import gaussian_threshold, laplace_threshold
 from dither.mechanisms.quantiles import levels_of
 from dither.mechanisms.residual import CellErrors, MarginalPlan
@@ -132,6 +132,16 @@ Place = tuple[int, int]
 Law = DiscreteLaplace | DiscreteGaussian | ChoiceLaw | RunningLaw | MarginalLaw
 
 
+LARGEST_OFFER = 10**18
+"""No budget is as large, and shares of an offer are floats in places; a number of 400 digits is none."""
+
+
+def check_amount(amount: Fraction, name: str) -> None:
+    """Raises InvalidParameter for an offer above LARGEST_OFFER."""
+    if amount > LARGEST_OFFER:
+        raise InvalidParameter(name, expected=f"at most {LARGEST_OFFER:.0e}", found=decimal_text(amount))
+
+
 @dataclass(frozen=True)
 class Offer:
     """What the asker is ready to pay for one question: epsilon (pure events only) or rho (zCDP)."""
@@ -149,9 +159,11 @@ class Offer:
                 code="M-101",
                 hint="Say what the question may cost, as in epsilon=0.5. Nothing is charged without a stated offer.",
             )
-        return cls(
+        offer = cls(
             None if epsilon is None else positive(epsilon, "epsilon"), None if rho is None else positive(rho, "rho")
         )
+        check_amount(offer.total, "epsilon" if rho is None else "rho")
+        return offer
 
     @property
     def total(self) -> Fraction:

@@ -17,6 +17,7 @@ import duckdb
 
 from dither.catalog.draft import Proposals
 from dither.catalog.schema import SchemaTable, column_type
+from dither.engines.reading import fresh_connection, parquet_reader
 from dither.engines.sources import DATABASE_SUFFIXES
 from dither.errors import EngineError
 from dither.sql.printing import quote_name, quote_text
@@ -32,8 +33,7 @@ def look_at(location: str, tables: Sequence[SchemaTable]) -> Proposals:
     path = Path(location)
     found: dict[tuple[str, str], tuple[Any, Any]] = {}
     try:
-        with duckdb.connect(":memory:") as connection:
-            connection.execute("SET TimeZone='UTC'")
+        with fresh_connection() as connection:
             in_database = path.is_file() and path.suffix.lower() in DATABASE_SUFFIXES
             if in_database:
                 connection.execute(f"ATTACH {quote_text(str(path))} AS source (READ_ONLY)")
@@ -51,7 +51,7 @@ def look_at(location: str, tables: Sequence[SchemaTable]) -> Proposals:
 def _file_of(path: Path, location: str, table: SchemaTable) -> str:
     places = [path] if path.is_file() else [*path.iterdir()] if path.is_dir() else map(Path, glob.glob(location))
     file = min(place for place in places if place.stem == table.name and place.suffix.lower() == ".parquet")
-    return f"read_parquet({quote_text(str(file))})"
+    return parquet_reader([str(file)])
 
 
 def _ends(

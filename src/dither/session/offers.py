@@ -17,7 +17,7 @@ from dither.answer.behind import columns_behind
 from dither.errors import BudgetError, GuaranteeError, InvalidParameter, QueryRefused
 from dither.exact import Number, decimal_text, positive
 from dither.plan.nodes import Plan
-from dither.plan.price import Offer, PricedPlan
+from dither.plan.price import Offer, PricedPlan, check_amount
 from dither.session.accuracy import bought_by, least_offer
 from dither.session.foreseen import Foresight
 from dither.session.wishes import Wish, wish_of
@@ -47,6 +47,11 @@ class Offered:
     """The most that choosing the question's private groups may use."""
     quantile_intervals: bool = False
     """Does it buy the ends of quantiles' intervals too?"""
+
+    def __post_init__(self) -> None:
+        for name, amount in (("epsilon", self.epsilon), ("rho", self.rho), ("at_most", self.at_most)):
+            if amount is not None:
+                check_amount(amount, name)
 
     @property
     def is_stated(self) -> bool:

@@ -9,7 +9,9 @@ Relies on: `engines.points` to read and write, `mechanisms.planar` for noise, `l
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -111,7 +113,7 @@ def perturb_places(
         if isinstance(request.noise, CellNoise):
             request.noise.check(chosen)
         trial = _trial(request, prior)
-        with _ledger(request) as ledger:
+        with _ledger(request) as ledger, _claimed(request.out):
             loss = (request.noise.point_loss * request.points_per_person).after(
                 1, metric_of(request.plane, request.person)
             )
@@ -272,8 +274,30 @@ def _place(written: Path, out: Path) -> None:
 
 def check_out(out: Path) -> None:
     """Raises InvalidParameter unless the noisy places can be written to `out` without taking anything away."""
-    if out.suffix.lower() not in (*PARQUET, ".csv") or not out.absolute().parent.is_dir() or out.exists():
-        raise InvalidParameter(
-            "--out", expected="a new file in a folder that exists, ending in .parquet, .pq or .csv", found=str(out),
-            hint="Nothing was charged. A release that is there already is not written over.",
-        )  # fmt: skip
+    if out.suffix.lower() not in (*PARQUET, ".csv") or not out.absolute().parent.is_dir() or os.path.lexists(out):
+        raise _in_the_way(out)
+
+
+@contextmanager
+def _claimed(out: Path) -> Iterator[None]:
+    """Hold the name `out` from before the charge on, by an empty file: what cannot be written there, or is written by
+    another process first, is found out while nothing is charged. Taken away again unless the release is put there."""
+    try:
+        os.close(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except OSError as error:
+        raise _in_the_way(out, error.strerror or "not a usable path") from None
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if out.stat().st_size == 0:
+                out.unlink()
+        raise
+
+
+def _in_the_way(out: Path, reason: str = "") -> InvalidParameter:
+    return InvalidParameter(
+        "--out", expected="a new file in a folder that exists, ending in .parquet, .pq or .csv",
+        found=f"{out}: {reason}" if reason else str(out),
+        hint="Nothing was charged. A release that is there already is not written over.",
+    )  # fmt: skip

@@ -105,14 +105,14 @@ def read_region(text: str) -> Corners:
         raise InvalidParameter("--region", expected="SOUTH,WEST,NORTH,EAST in degrees, or a GeoJSON file", found=text)
     try:
         rings = _polygon(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         rings = None
     if rings is None or len(rings) != 1:
         raise InvalidParameter("--region", expected="a GeoJSON file with one polygon without holes", found=text)
     ring = rings[0][:-1] if rings[0][0] == rings[0][-1] else rings[0]
     try:
         corners = [(float(corner[1]), float(corner[0])) for corner in ring]
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, LookupError, OverflowError):
         corners = []
     if not 3 <= len(corners) <= MOST_CORNERS or not all(abs(a) < 90 and abs(b) <= 180 for a, b in corners):
         raise InvalidParameter("--region", expected=f"3 to {MOST_CORNERS:,} corners in degrees", found=text)
@@ -130,7 +130,8 @@ def plane_of(centre: tuple[float, float] | None, corners: Corners | None, reach_
             "--centre", expected="a public centre, LATITUDE,LONGITUDE, or a public --region", found="neither",
             hint="Dither does not take it from the places: it would tell of them. A town hall serves.",
         )  # fmt: skip
-    return LocalPlane(*centre, reach_m=float(reach_m))
+    # Too far is refused there; a number of 400 digits is no float.
+    return LocalPlane(*centre, reach_m=float(min(reach_m, Fraction(10**9))))
 
 
 def _polygon(found: Any) -> list[Any] | None:
@@ -149,7 +150,8 @@ def _polygon(found: Any) -> list[Any] | None:
 def _floats(text: str, count: int) -> list[float] | None:
     parts = text.split(",")
     numbers = [_number(part) for part in parts]
-    if len(parts) != count or any(each is None for each in numbers):
+    # No number of degrees is above 360, and one of 400 digits is no float.
+    if len(parts) != count or any(each is None or abs(each) > 360 for each in numbers):
         return None
     return [float(each) for each in numbers if each is not None]
 

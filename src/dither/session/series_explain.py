@@ -13,7 +13,7 @@ from typing import Any
 from dither.accounting import Price, price
 from dither.catalog.model import Catalog
 from dither.mechanisms.running import RunningStream
-from dither.plan.explain import describe_expression, describe_vector, price_text
+from dither.plan.explain import describe_expression, describe_vector, gaussian_notes, price_text
 from dither.plan.series import SeriesQuestion
 
 __all__ = ["SeriesExplanation", "explained"]
@@ -93,8 +93,7 @@ def explained(
         "This rests on rows being added only. A row that is deleted, or moved to another day, makes room for another "
         f"of its {unit}, whom the price then no longer covers.",
     ]
-    if cost.gaussian:
-        notes.append("Gaussian noise closes the epsilon meter of this budget: later questions are priced in rho alone.")
+    notes += gaussian_notes(cost, catalog)
     return SeriesExplanation(
         name,
         text,

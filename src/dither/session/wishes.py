@@ -19,6 +19,8 @@ from dither.sql.split import Comment, split
 
 __all__ = ["Wanted", "Wish", "read_questions", "read_wishes", "wish_of"]
 
+_WIDEST = Fraction(10**300)
+
 _BEGINS = re.compile(r"(within|weight)\b", re.IGNORECASE)
 _PRICES = re.compile(r"(epsilon|rho|at_most|delta)\s*[=:]", re.IGNORECASE)
 _ITEM = re.compile(
@@ -103,11 +105,11 @@ def wish_of(within: Number | Mapping[str, Number], name: str = "within") -> Wish
     if isinstance(within, Mapping):
         if not within:
             raise InvalidParameter(name, expected="a ± for one column or more", found=within)
-        columns = {fold(str(column)): positive(wanted, f"{name} of {column}") for column, wanted in within.items()}
+        columns = {fold(str(column)): _width(wanted, f"{name} of {column}") for column, wanted in within.items()}
         if len(columns) < len(within):
             raise InvalidParameter(name, expected="each column once", found=", ".join(map(str, within)))
         return Wish(columns=columns)
-    return Wish(positive(within, name))
+    return Wish(_width(within, name))
 
 
 def _with_given(wanted: Wanted, wishes: Mapping[int, str], count: int) -> Wanted:
@@ -205,9 +207,17 @@ def _columns(rest: str, name: str, text: str) -> list[tuple[str, Fraction]]:
     return found
 
 
+def _width(wanted: Number, name: str) -> Fraction:
+    """A ±, or a weight: above 0, and within what a float holds, for it is shown and searched for as one."""
+    found = positive(wanted, name)
+    if not 1 / _WIDEST < found < _WIDEST:
+        raise InvalidParameter(name, expected="between 1e-300 and 1e300", found=wanted)
+    return found
+
+
 def _number(written: str, name: str, text: str) -> Fraction:
     try:
-        return positive(written.replace("_", ""), name)
+        return _width(written.replace("_", ""), name)
     except InvalidParameter:
         raise _unread(name, text) from None
 

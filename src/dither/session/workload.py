@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from dither.accounting import Price, Remaining
 from dither.errors import BudgetError, GuaranteeError, InvalidParameter, QueryRefused
 from dither.exact import Number, decimal_text, exact
-from dither.plan.explain import VectorPlan, explain_plan
+from dither.plan.explain import VectorPlan, explain_plan, gaussian_notes
 from dither.plan.price import Offer, PricedPlan
 from dither.session.accuracy import LARGEST_SHARE, keeps, least_share, limits_of, out_of_reach
 from dither.session.expected import ColumnExpectation, expected_columns
@@ -311,10 +311,8 @@ class _Planner:
             too_large = [str(each.number) for each in questions if each.charged("epsilon") > daily]
             if too_large:
                 notes.append(f"More than a day allows at once: question {', '.join(too_large)}.")
-        if any(each.price.gaussian for each in questions):
-            notes.append(
-                "Gaussian noise closes the epsilon meter of an epsilon budget: later questions are priced in rho alone."
-            )
+        prices = (gaussian_notes(each.price, self.session.catalog) for each in questions)
+        notes += dict.fromkeys(note for listed in prices for note in listed)
         return tuple(notes)
 
     def _priced(self, i: int, share: int) -> PricedPlan:

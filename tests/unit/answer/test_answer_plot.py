@@ -15,6 +15,7 @@ import pytest
 
 import dither
 from dither.answer.combined import half_width_of_sum
+from dither.answer.drawing import Box, Charts, Panel
 from dither.errors import InvalidParameter
 from dither.noise import insecure_seeded
 from dither.session.session import Session
@@ -144,3 +145,33 @@ def test_it_is_written_to_new_files_of_two_kinds(session: Session, tmp_path: Pat
         with pytest.raises(InvalidParameter) as error:
             charts.save(tmp_path / place)
         assert error.value.code == "I-125"
+
+
+def test_numbers_without_a_place_are_not_drawn(session: Session) -> None:
+    # A division by 0 left a line without a point, and the picture of a paid answer was an IndexError.
+    for sql in ("SELECT g, COUNT(*) / 0.0 AS r FROM data GROUP BY g", "SELECT FLOOR(k / 50) * 50 AS b, COUNT(*) / 0.0"):
+        text = sql if "FROM" in sql else f"{sql} AS r FROM data GROUP BY 1"
+        with pytest.raises(InvalidParameter) as error:
+            session.ask(text, epsilon=1).plot()
+        assert error.value.code == "I-124"
+    answer = session.ask("SELECT g, COUNT(*) AS n, COUNT(*) * 1e307 AS h FROM data GROUP BY g", epsilon=1)
+    assert [panel.title for panel in answer.plot().panels] == ["n"]
+    ET.fromstring(answer.plot().svg)
+
+
+def test_an_axis_of_days_ends_where_the_calendar_does() -> None:
+    # 9999-12-31 stands for "never" in many tables; the tick above it is no date.
+    first, *others, last = (
+        dt.datetime(year, month, day, tzinfo=dt.UTC).timestamp()
+        for year, month, day in ((1, 1, 1), (1990, 1, 1), (2000, 1, 1), (2010, 1, 1), (9999, 12, 31))
+    )
+    for least in (first, others[0]):
+        box = Box("x", least, *others, last, is_time=True)
+        ET.fromstring(Charts((Panel("box", "t", "g", boxes=(box,)),), ()).svg)
+
+
+def test_a_name_with_control_characters_leaves_the_picture_xml(session: Session) -> None:
+    sql = 'SELECT r AS "a\x1b[31mb", COUNT(*) AS "n\x08<i>" FROM data GROUP BY r'
+    charts = session.ask(sql, epsilon=1).plot()
+    ET.fromstring(charts.svg)
+    assert "\x1b" not in charts.svg and "&lt;i&gt;" in charts.svg

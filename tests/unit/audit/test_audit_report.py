@@ -89,9 +89,15 @@ def folder(tmp_path, monkeypatch):
         "def too_little(data, n, rng):\n"
         "    return np.sum(data) + np.rint(rng.laplace(scale=0.5, size=n) * 2**20) / 2**20\n"
         "def enough(data, n, rng):\n"
-        "    return np.sum(data) + np.rint(rng.laplace(scale=2.0, size=n) * 2**20) / 2**20\n",
+        "    return np.sum(data) + np.rint(rng.laplace(scale=2.0, size=n) * 2**20) / 2**20\n"
+        "def fails(data):\n"
+        "    raise KeyError('no such column')\n"
+        "def leaves(data):\n"
+        "    raise SystemExit(3)\n",
         encoding="utf-8",
     )
+    (tmp_path / "no_syntax.py").write_text("def (", encoding="utf-8")
+    (tmp_path / "no_module.py").write_text("1 / 0", encoding="utf-8")
     yield tmp_path
     sys.modules.pop("own_mechanisms", None)
 
@@ -118,6 +124,10 @@ def test_the_command_audits_a_mechanism_of_the_folder_one_is_in(folder, capsys):
         (["--full"], "with pipeline only"),
         (["--catalog", "dither.toml"], "with pipeline only"),
         (["--report", "nowhere/audit.html"], "a folder that exists"),
+        (["--target", "own_mechanisms:fails", "--calls", "1000"], "KeyError: 'no such column'"),
+        (["--target", "own_mechanisms:leaves", "--calls", "1000"], "SystemExit: 3"),
+        (["--target", "no_syntax:f"], "SyntaxError"),
+        (["--target", "no_module:f"], "ZeroDivisionError"),
     ],
 )
 def test_the_command_refuses_what_it_would_have_to_ignore(folder, capsys, arguments, said):

@@ -234,3 +234,11 @@ def test_intervals_of_quantiles_are_explained_before_they_are_bought(
     assert "[" in shown or "±" in shown
     assert main(["ask", "SELECT COUNT(*) FROM care", "-e", "1/4", "--as", "research", "--quantile-intervals"]) == 2
     assert "I-123" in capsys.readouterr().err
+
+
+def test_what_a_question_says_does_not_drive_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "SELECT \x1b[31m FROM care", "-e", "1/4", "--as", "research"]) == 2
+    (folder / "many.sql").write_text("SELECT COUNT(*) AS n FROM care WHERE health <> '\x1b[31m'", encoding="utf-8")
+    assert main(["ask-many", "many.sql", "-e", "1/4", "--as", "research"]) == 0
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.err + shown.out and "[31m" in shown.err and "[31m" in shown.out

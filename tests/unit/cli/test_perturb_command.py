@@ -15,6 +15,7 @@ from dither.cli import main
 from dither.ledger.apart import ApartLedger
 from dither.mechanisms import planar
 from dither.session.places import person_column
+from dither.session.places_request import PlacesRequest
 
 Captured = pytest.CaptureFixture[str]
 
@@ -329,3 +330,98 @@ def test_the_statement_of_a_data_set_tells_of_its_places(folder: Path, capsys: C
     assert main(["statement"]) == 0
     text = capsys.readouterr().out
     assert "metres in the plane about 52.37, 4.9" in text and "ln 4 within 200m" in text
+
+
+ALL = ["perturb", "points.parquet", *ASKED, *CENTRE]
+
+
+def test_a_release_is_never_written_over_the_ledger_that_was_charged_for_it(folder: Path, capsys: Captured) -> None:
+    # The ledger is begun after --out was looked at: the release replaced it, and the charge was forgotten.
+    assert main([*ALL, "--out", "x.parquet", "--ledger", "x.parquet"]) == 2
+    assert "--out must be a file of its own" in capsys.readouterr().err
+    assert not (folder / "x.parquet").exists()
+
+
+def test_a_statement_is_never_written_over_places_or_their_ledger(folder: Path, capsys: Captured) -> None:
+    assert main([*ALL, "--out", "a.parquet"]) == 0
+    for place in ("points.parquet", "points.places.ledger"):
+        before = (folder / place).read_bytes()
+        assert main(["perturb", "points.parquet", "--statement", "--out", place]) == 2
+        assert (folder / place).read_bytes() == before
+
+
+def test_a_statement_is_not_of_another_ledger_than_the_catalogs(folder: Path, capsys: Captured) -> None:
+    # --catalog was not looked at: the statement was of the ledger beside the file, and left out what it was asked for.
+    assert main([*ALL, "--out", "a.parquet"]) == 0
+    capsys.readouterr()
+    assert main(["perturb", "points.parquet", "--statement", "--catalog", "dither.toml"]) == 2
+    assert "dither statement --catalog dither.toml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--out", "--report"])
+def test_what_cannot_be_written_is_found_out_before_the_charge(folder: Path, option: str, capsys: Captured) -> None:
+    name = "x.parquet" if option == "--out" else "x.html"
+    others = [] if option == "--out" else ["--out", "a.parquet"]
+    assert main([*ALL, *others, option, f"/proc/{name}"]) == 2
+    assert f"{option} must be" in capsys.readouterr().err
+    assert not (folder / "points.places.ledger").exists() and not (folder / "a.parquet").exists()
+
+
+def test_of_two_releases_at_once_into_one_file_one_is_refused_uncharged(
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Both found no file there, both were charged, and the second took the first one's place.
+    from dither.session import places
+
+    opened = places._ledger
+
+    def while_another_is_first(request: PlacesRequest) -> object:
+        monkeypatch.setattr(places, "_ledger", opened)
+        assert main([*ALL, "--out", "a.parquet"]) == 0
+        return opened(request)
+
+    monkeypatch.setattr(places, "_ledger", while_another_is_first)
+    assert main([*ALL, "--out", "a.parquet"]) == 2
+    assert "is not written over" in capsys.readouterr().err
+    ledger = ApartLedger.look("points.places.ledger")
+    assert len(ledger.log()) == 1
+    ledger.close()
+    assert len(read("a.parquet")["lat"]) == ROWS
+
+
+def test_a_release_that_is_not_admitted_leaves_no_file(folder: Path) -> None:
+    assert main([*ALL, "--out", "a.parquet", "--allowance", "ln 2"]) == 3
+    assert not (folder / "a.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--reach", "1e400km"], ["--centre", "1e400,4.90"], ["--region", "1e400,1,2,3"], ["--radius", "1e400m"],
+        ["--lattice", "1e400m"], ["--region", "deep.json"], ["--region", "named.json"], ["--remap", "heavy.csv"],
+        ["--cells", "heavy.csv", "--cell-reach", "300m"],
+    ],
+)  # fmt: skip
+def test_numbers_and_files_beyond_all_measure_are_one_error(folder: Path, wrong: list[str], capsys: Captured) -> None:
+    (folder / "deep.json").write_text("[" * 100_000, encoding="utf-8")
+    corners = '[[4.8, 52.3], {"0": 1}, [5, 52.3], [4.8, 52.4]]'
+    (folder / "named.json").write_text(f'{{"type": "Polygon", "coordinates": [{corners}]}}', encoding="utf-8")
+    (folder / "heavy.csv").write_text("lat,lon,weight\n52.37,4.9,1e308\n52.36,4.9,1e308\n", encoding="utf-8")
+    assert main([*ALL, "--out", "a.parquet", *wrong]) == 2
+    assert capsys.readouterr().err.startswith("InvalidParameter")
+    assert not (folder / "a.parquet").exists() and not (folder / "points.places.ledger").exists()
+
+
+@pytest.mark.parametrize("content", [b"lat,lon," + b"a" * 200_000 + b"\n1,2,3\n", b"lat,l\xf6n\n1,2\n"])
+def test_a_header_that_cannot_be_read_is_one_error(folder: Path, content: bytes, capsys: Captured) -> None:
+    (folder / "odd.csv").write_bytes(content)
+    assert main(["perturb", "odd.csv", *ASKED, *CENTRE]) == 4
+    assert "EngineUnavailable" in capsys.readouterr().err
+    assert main(["init", "odd.csv", "--output", "odd.toml"]) == 4
+    assert "EngineUnavailable" in capsys.readouterr().err
+
+
+def test_the_folder_is_no_file_of_places(folder: Path, capsys: Captured) -> None:
+    for place in (".", "..", "/"):
+        assert main(["perturb", place, *ASKED, *CENTRE]) in (2, 4)
+        assert "does not know" not in capsys.readouterr().err

@@ -104,6 +104,9 @@ def test_names_are_keys_or_words() -> None:
         lab.chosen("A99")
     with pytest.raises(InvalidParameter, match="epsilon"):
         lab.run("A1", epsilons=["-1"])
+    with pytest.raises(InvalidParameter, match="at most 1,000"):
+        # It was an OverflowError, in the middle of an attack.
+        lab.run("A1", epsilons=["1e400"])
 
 
 def test_the_command_prints_a_table_and_writes_the_page(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -242,6 +242,9 @@ def _checked(cells: npt.ArrayLike, prior: npt.ArrayLike) -> tuple[Floats, Floats
         )  # fmt: skip
     if len(np.unique(where, axis=0)) < len(where):
         raise InvalidParameter("cells", expected="cells that are all different", found="two that are the same")
-    if weights.shape != (len(where),) or not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():
+    with np.errstate(over="ignore"):
+        # An infinite sum of finite weights would make every share of it nothing.
+        finite = weights.shape == (len(where),) and np.isfinite(weights.sum())
+    if not finite or np.any(weights < 0) or not weights.any():
         raise InvalidParameter("prior", expected="a weight of 0 or above per cell, not all 0", found="others")
     return where, weights / weights.sum()

@@ -104,7 +104,10 @@ def _checked(places: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[Floats, Flo
     where, prior = np.asarray(places, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     if where.ndim != 2 or where.shape[1:] != (2,) or prior.shape != where.shape[:1]:
         raise InvalidParameter("prior", expected="places (m, 2) and as many weights", found="other shapes")
-    if not (np.all(np.isfinite(where)) and np.all(np.isfinite(prior)) and np.all(prior >= 0) and np.any(prior > 0)):
+    with np.errstate(over="ignore"):
+        # Their sum too: of weights near the largest float it would be infinite, and every share of it nothing.
+        finite = np.all(np.isfinite(where)) and np.isfinite(prior.sum())
+    if not (finite and np.all(prior >= 0) and np.any(prior > 0)):
         raise InvalidParameter("prior", expected="finite places, weights of 0 or above, not all 0", found="others")
     if len(where) > MOST_PLACES:
         raise InvalidParameter("prior", expected=f"at most {MOST_PLACES:,} places", found=len(where))

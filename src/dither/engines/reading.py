@@ -1,0 +1,49 @@
+"""How DuckDB is opened beside the engine, and how a Parquet file is named to it: nothing fetched, nothing guessed.
+
+Flow: `sources`, `csv_copy`, `points` and `session.look` read with these. The engine has settings of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from dither.errors import EngineUnavailable
+from dither.sql.printing import quote_text
+
+__all__ = ["fresh_connection", "one_file", "parquet_reader"]
+
+_SETTINGS = (
+    # Else a file that looks like another program's database makes DuckDB fetch a program from the network and run it.
+    "SET GLOBAL autoinstall_known_extensions=false",
+    "SET GLOBAL autoload_known_extensions=false",
+    "SET GLOBAL python_enable_replacements=false",
+    "SET GLOBAL TimeZone='UTC'",
+)
+
+
+def fresh_connection() -> duckdb.DuckDBPyConnection:
+    """An empty database in memory, for reading files of the owner's; it fetches nothing."""
+    connection = duckdb.connect(":memory:")
+    for setting in _SETTINGS:
+        connection.execute(setting)
+    return connection
+
+
+def parquet_reader(paths: Sequence[str]) -> str:
+    """A FROM item of these files' own columns. Raises EngineUnavailable for a name that is a pattern."""
+    listed = ", ".join(quote_text(one_file(path)) for path in paths)
+    # Else a folder named `age=5` replaces what a column `age` holds, in every row, by 5.
+    return f"read_parquet([{listed}], hive_partitioning=false)"
+
+
+def one_file(path: str | Path) -> str:
+    """The path, where DuckDB takes it for one file. Raises EngineUnavailable where it would look for others."""
+    if set("*?[") & set(str(path)):
+        raise EngineUnavailable(
+            f"`{Path(path).name}` cannot be read: with *, ? or [ in its path it is a pattern for other files.",
+            hint="Rename the file, or the folder it is in.",
+        )
+    return str(path)
