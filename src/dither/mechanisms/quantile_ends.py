@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import InvalidParameter
-from dither.mechanisms.quantile import candidates, rank_sensitivity
+from dither.mechanisms.quantile import candidates, check_digits, rank_sensitivity
 from dither.mechanisms.release import Neighbours
 from dither.noise import Entropy, categorical_exp, uniform_below
 
@@ -26,6 +26,7 @@ Ints = npt.NDArray[np.int64]
 Side = Literal[-1, 1]
 MISS = Fraction(1, 40)
 """How often one end may be on the wrong side: both together 5 %."""
+_CAP = 2**62
 
 
 def ranks_aside(cells: int, epsilon_per_rank: Fraction) -> int:
@@ -56,15 +57,19 @@ def choose_end(
         raise InvalidParameter(
             "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)
         )
+    check_digits([quantile])
     per_rank = epsilon / (rank_sensitivity(quantile, neighbours) * max_rows)
     starts, widths, low_ranks, high_ranks = candidates(cells, counts, lo, hi)
     total = int(counts.sum())
     aim = quantile * total + side * ranks_aside(hi - lo + 1, per_rank)
     scale = aim.denominator
-    distance = np.maximum(np.maximum(low_ranks * scale - aim.numerator, aim.numerator - high_ranks * scale), 0)
+    # A small epsilon aims further aside than 64 bits reach: Python's integers, cut at 2^62, which moves nothing further
+    # than before.
+    low, high = low_ranks.astype(object) * scale, high_ranks.astype(object) * scale
+    distance = np.minimum(np.maximum(np.maximum(low - aim.numerator, aim.numerator - high), 0), _CAP)
     # The candidate beyond: ranks up to 0 below the first cell, ranks from n on above the last.
     beyond = max(aim.numerator, 0) if side < 0 else max(total * scale - aim.numerator, 0)
-    steps = np.concatenate([distance, [beyond]]).astype(np.int64)
+    steps = np.concatenate([distance, [min(beyond, _CAP)]]).astype(np.int64)
     chosen = categorical_exp(steps, per_rank / (2 * scale), np.concatenate([widths, [1]]), entropy=entropy)
     if chosen == len(starts):
         return None
