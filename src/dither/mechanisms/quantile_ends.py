@@ -26,7 +26,8 @@ Ints = npt.NDArray[np.int64]
 Side = Literal[-1, 1]
 MISS = Fraction(1, 40)
 """How often one end may be on the wrong side: both together 5 %."""
-_CAP = 2**62
+_MOST_RANKS = 2**40
+"""No table has more rows: an end that would aim further aside is the bound."""
 
 
 def ranks_aside(cells: int, epsilon_per_rank: Fraction) -> int:
@@ -59,17 +60,18 @@ def choose_end(
         )
     check_digits([quantile])
     per_rank = epsilon / (rank_sensitivity(quantile, neighbours) * max_rows)
+    aside = ranks_aside(hi - lo + 1, per_rank)
+    if aside > _MOST_RANKS:
+        # Whatever the rows are, from public facts alone; ranks beyond would not fit into 64 bits.
+        return None
     starts, widths, low_ranks, high_ranks = candidates(cells, counts, lo, hi)
     total = int(counts.sum())
-    aim = quantile * total + side * ranks_aside(hi - lo + 1, per_rank)
+    aim = quantile * total + side * aside
     scale = aim.denominator
-    # A small epsilon aims further aside than 64 bits reach: Python's integers, cut at 2^62, which moves nothing further
-    # than before.
-    low, high = low_ranks.astype(object) * scale, high_ranks.astype(object) * scale
-    distance = np.minimum(np.maximum(np.maximum(low - aim.numerator, aim.numerator - high), 0), _CAP)
+    distance = np.maximum(np.maximum(low_ranks * scale - aim.numerator, aim.numerator - high_ranks * scale), 0)
     # The candidate beyond: ranks up to 0 below the first cell, ranks from n on above the last.
     beyond = max(aim.numerator, 0) if side < 0 else max(total * scale - aim.numerator, 0)
-    steps = np.concatenate([distance, [min(beyond, _CAP)]]).astype(np.int64)
+    steps = np.concatenate([distance, [beyond]]).astype(np.int64)
     chosen = categorical_exp(steps, per_rank / (2 * scale), np.concatenate([widths, [1]]), entropy=entropy)
     if chosen == len(starts):
         return None

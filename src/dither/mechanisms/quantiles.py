@@ -225,7 +225,8 @@ class _Aim:
         if self.share not in (0, 1):
             return np.asarray(total * self.share.numerator)
         inside = [inside_extreme(-(-w // PARTS), 2 * self.rank_unit) for w in (self.ends - self.begins).tolist()]
-        halves = np.array([int(2 * ranks) for ranks in inside], dtype=total.dtype) * PARTS
+        # A tiny epsilon aims further inside than there could be rows.
+        halves = np.array([min(int(2 * ranks), _CAP // PARTS) for ranks in inside], dtype=total.dtype) * PARTS
         at = np.minimum(halves, np.maximum(2 * total - PARTS, PARTS))
         return np.asarray(at if self.share == 0 else 2 * total - at)
 

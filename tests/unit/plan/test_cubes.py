@@ -104,3 +104,10 @@ def test_places_rank_values_alike_whatever_the_order_of_rows() -> None:
     pairs, sizes = cell_places([[text, number]], 6)
     assert sizes == (6,)
     assert sorted(pairs[:, 0].tolist()) == list(range(6))
+
+
+def test_places_of_many_keys_in_one_axis_stay_apart() -> None:
+    # Seventy columns of two values: their product left 64 bits, and groups that differ in the first shared a place.
+    first, others = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    places, sizes = cell_places([[first, *[others] * 69]], 4)
+    assert sizes == (4,) and sorted(places[:, 0].tolist()) == [0, 1, 2, 3]
