@@ -10,7 +10,6 @@ Source: Kaplan, Schnapp, Stemmer 2022 (ApproximateQuantiles).  Proof: docs/proof
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

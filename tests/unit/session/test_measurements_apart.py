@@ -1,4 +1,4 @@
-"""Released vectors that look alike and are not: private groups selected twice, plans measured twice, numbers used twice."""
+"""Released vectors that look alike and are not, and numbers used twice; offers, weights and sizes of several questions."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_one_share_has_six_digits_at_most(rows: int, share: str, intervals: bool
 
 
 def test_odd_weights_and_offers_never_add_up_to_more() -> None:
-    # Prices of shares that a ledger cannot count exactly were rounded up, and the question stopped by a broken invariant.
+    # Prices of shares that a ledger cannot count exactly were rounded up: a broken invariant stopped the question.
     questions = [
         BY_K.format(0),
         COUNT_BY_CITY,
