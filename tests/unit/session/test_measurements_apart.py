@@ -1,4 +1,4 @@
-"""Released vectors that look alike and are not, and numbers used twice; offers, weights and sizes of several questions."""
+"""Released vectors that look alike and are not, numbers used twice; offers and sizes of several questions."""
 
 from __future__ import annotations
 
