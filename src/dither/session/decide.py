@@ -114,19 +114,22 @@ def foresee(session: Session, question: str, stated: Offered) -> tuple[nodes.Pla
     share = (offer.total - for_rows) / vectors
     for_bounds = share * BOUNDS_SHARE * len(choices.columns)
     left = offer.total - for_rows - for_bounds
-    rest = replace(offer, epsilon=left) if offer.epsilon is not None else replace(offer, rho=left)
-    priced = session.price_of(plan, rest, delta=stated.delta)
-    session.rehearse(priced)
     rows_epsilon = _epsilon(offer, for_rows / max(1, len(choices.tables)))
     bounds_epsilon = _epsilon(offer, share * BOUNDS_SHARE)
     later = left / vectors if offer.epsilon is not None else Fraction(2 * math.sqrt(float(left / vectors)))
-    groups = max((m.measure.domain.size for m in priced.measures if m.measure.domain is not None), default=1)
     chosen = Price()
     for _ in choices.tables:
-        chosen = chosen + price_of_events(row_events(session, rows_epsilon, later, groups))
+        chosen = chosen + price_of_events(row_events(session, rows_epsilon, later, 1))
     for _ in choices.columns:
         # The rho of Laplace noise follows the rows per unit, which are not known yet; it is never above this.
         chosen = chosen + price_of_events([PureEvent(bounds_epsilon)])
+    # Prices are rounded up to what a ledger counts: what they took is not left.
+    taken = chosen.rho if offer.epsilon is None or chosen.epsilon is None else chosen.epsilon
+    left = min(left, offer.total - taken)
+    rest = replace(offer, epsilon=left) if offer.epsilon is not None else replace(offer, rho=left)
+    priced = session.price_of(plan, rest, delta=stated.delta)
+    session.rehearse(priced)
+    groups = max((m.measure.domain.size for m in priced.measures if m.measure.domain is not None), default=1)
     everything = chosen + priced.price
     return plan, Foreseen(plan, choices, rest, rows_epsilon, bounds_epsilon, later, groups, everything)
 

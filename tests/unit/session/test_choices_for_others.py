@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import sqrt
+
 import duckdb
 import pytest
 
 import dither
-from dither.session.decide import REMEMBERED_GROUPS
+from dither.mechanisms.max_rows import MARGIN
+from dither.plan.price import Offer
+from dither.session.decide import REMEMBERED_GROUPS, _epsilon, rows_share
 
 CATALOG = """
 [dataset]
@@ -47,16 +52,20 @@ def test_what_was_chosen_for_many_groups_cuts_nobody_elses_rows(tmp_path, key, k
         assert 30_000 < answer.scalar() < 42_000
 
 
+def test_choices_and_question_together_cost_no_more_than_the_offer(tmp_path):
+    # Each price was rounded up to 1e-18 by itself.
+    with duckdb.connect(str(tmp_path / "visits.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS id, 2 AS few, 3 AS many, 4.5::DOUBLE AS x")
+    (tmp_path / "dither.toml").write_text(CATALOG)
+    offer = Fraction(10**18 + 7, 10**19)
+    with dither.open(tmp_path / "dither.toml", analyst="a") as session:
+        explained = session.explain("SELECT COUNT(*) AS n, SUM(x) AS s FROM t", epsilon=offer)
+        assert 0 <= offer - explained.price.epsilon < Fraction(1, 10**15)
+
+
 @pytest.mark.parametrize("vectors", [1, 2, 5, 20])
 @pytest.mark.parametrize("rho", [False, True])
 def test_so_few_groups_leave_a_choice_where_its_own_noise_has_it(vectors, rho):
-    from fractions import Fraction
-    from math import sqrt
-
-    from dither.mechanisms.max_rows import MARGIN
-    from dither.plan.price import Offer
-    from dither.session.decide import _epsilon, rows_share
-
     offer = Offer.create(rho=1) if rho else Offer.create(epsilon=1)
     for_rows = rows_share(vectors)
     left = (1 - for_rows) / vectors
