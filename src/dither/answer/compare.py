@@ -162,10 +162,16 @@ def _half_width(first: _Number, second: _Number, pairs: Sequence[tuple[tuple[int
     return Z * math.sqrt(variance)
 
 
+def _source(number: _Number, position: int) -> object:
+    """What the measurement of a vector is known by: its name, or, where tables have none, its array."""
+    table = number.table
+    return table.sources[position] if table.sources else id(table.values[position])
+
+
 def _variance(first: _Number, p: int, weight: float, second: _Number, q: int, weighs: float) -> float:
     """Of a vector of the first number less the same vector of the second, in squared units of the answer."""
     one, two = first.table.laws[p], second.table.laws[q]
-    if first.table.values[p] is second.table.values[q] and first.group == second.group:
+    if _source(first, p) == _source(second, q) and first.group == second.group:
         return 0.0
     apart = weight**2 * one.variance() + weighs**2 * two.variance()
     if isinstance(one, MarginalLaw) and isinstance(two, MarginalLaw):

@@ -37,6 +37,8 @@ class NoisyTable:
     recipes: tuple[Recipe, ...]
     sql_types: Mapping[str, str] = field(default_factory=dict)
     """Column -> SQL type, where its array alone may not tell (dates; texts of no rows)."""
+    sources: tuple[str, ...] = ()
+    """Names the measurement each vector is: vectors of one name, in whichever tables, have the same noise."""
 
     @property
     def size(self) -> int:
@@ -64,8 +66,9 @@ class NoisyTable:
         return found
 
 
-Shared = dict[tuple[str, tuple[int, ...]], npt.NDArray[Any]]
-"""(measurement, part) -> replicates of the noise that groupings measured together have in common."""
+Shared = dict[tuple[str, tuple[int, ...] | None], npt.NDArray[Any]]
+"""Replicates of noise that several tables have: (measurement, part) of groupings measured together, (source, None) of a
+vector that stands in more than one table."""
 
 
 def replicate(
@@ -73,17 +76,29 @@ def replicate(
 ) -> tuple[npt.NDArray[Any], ...]:
     """The vectors with fresh noise of the same laws added, (count, n_groups): what might as well have come out.
     An ordinary generator serves: nothing private is hidden by this noise. shared: handed from table to table, so that
-    what groupings have in common is drawn once."""
+    what they have in common is drawn once."""
     common: Shared = {} if shared is None else shared
     found = []
-    for position, (values, law) in enumerate(zip(table.values, table.laws, strict=True)):
-        if isinstance(law, RunningLaw):
-            found.append(values + _draw_running(law, table.axis(position), count, generator))
-        elif isinstance(law, MarginalLaw):
-            found.append(values + _draw_marginal(law, table.cells(law), count, generator, common))
-        else:
-            found.append(values + _draw(law, (count, len(values)), generator))
+    for position, values in enumerate(table.values):
+        if not table.sources:
+            found.append(values + _noise(table, position, count, generator, common))
+            continue
+        key = (table.sources[position], None)
+        if key not in common:
+            common[key] = _noise(table, position, count, generator, common)
+        found.append(values + common[key])
     return tuple(found)
+
+
+def _noise(
+    table: NoisyTable, position: int, count: int, generator: np.random.Generator, shared: Shared
+) -> npt.NDArray[Any]:
+    law = table.laws[position]
+    if isinstance(law, RunningLaw):
+        return _draw_running(law, table.axis(position), count, generator)
+    if isinstance(law, MarginalLaw):
+        return _draw_marginal(law, table.cells(law), count, generator, shared)
+    return _draw(law, (count, len(table.values[position])), generator)
 
 
 def _draw_marginal(

@@ -10,6 +10,7 @@ Proof: docs/proofs/mechanisms/quantile.md
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +20,20 @@ from dither.errors import InvalidParameter
 from dither.mechanisms.release import Neighbours
 from dither.noise import Entropy, categorical_exp, uniform_below
 
-__all__ = ["candidates", "choose_quantile", "inside_extreme", "rank_sensitivity"]
+__all__ = ["MOST_DIGITS", "candidates", "check_digits", "choose_quantile", "inside_extreme", "rank_sensitivity"]
 
 Ints = npt.NDArray[np.int64]
+
+MOST_DIGITS = 10**6
+"""Largest (common) denominator of quantiles: ranks of 2^40 rows times it fit into 64 bits."""
+
+
+def check_digits(quantiles: Iterable[Fraction]) -> None:
+    """Raises InvalidParameter where ranks times the common denominator might not fit into 64 bits: what wraps around
+    has no bounded sensitivity, and an error would depend on how many rows there are."""
+    listed = list(quantiles)
+    if math.lcm(*(q.denominator for q in listed)) > MOST_DIGITS:
+        raise InvalidParameter("quantiles", expected="at most six digits each", found=[str(q) for q in listed])
 
 
 def rank_sensitivity(quantile: Fraction, neighbours: Neighbours) -> Fraction:
@@ -55,11 +67,12 @@ def choose_quantile(
     cells: (n,) int64, ascending, different, in [lo, hi].  counts: (n,) int64, rows per cell, above 0.
     The score of a cell with `below` rows under it and `inside` rows in it is minus the distance of the target from
     [below, below + inside]; P(cell) is proportional to exp(epsilon score / (2 sensitivity max_rows)).
-    Raises InvalidParameter for bounds, epsilon or max_rows out of range."""
+    Raises InvalidParameter for bounds, epsilon or max_rows out of range, and for a quantile of too many digits."""
     if hi < lo or max_rows < 1 or epsilon <= 0:
         raise InvalidParameter(
             "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)
         )
+    check_digits([quantile])
     starts, widths, low_ranks, high_ranks = candidates(cells, counts, lo, hi)
     total = int(counts.sum())
     sensitivity = rank_sensitivity(quantile, neighbours)

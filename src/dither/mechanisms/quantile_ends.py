@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import InvalidParameter
-from dither.mechanisms.quantile import candidates, rank_sensitivity
+from dither.mechanisms.quantile import candidates, check_digits, rank_sensitivity
 from dither.mechanisms.release import Neighbours
 from dither.noise import Entropy, categorical_exp, uniform_below
 
@@ -26,6 +26,8 @@ Ints = npt.NDArray[np.int64]
 Side = Literal[-1, 1]
 MISS = Fraction(1, 40)
 """How often one end may be on the wrong side: both together 5 %."""
+_MOST_RANKS = 2**40
+"""No table has more rows: an end that would aim further aside is the bound."""
 
 
 def ranks_aside(cells: int, epsilon_per_rank: Fraction) -> int:
@@ -56,10 +58,15 @@ def choose_end(
         raise InvalidParameter(
             "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)
         )
+    check_digits([quantile])
     per_rank = epsilon / (rank_sensitivity(quantile, neighbours) * max_rows)
+    aside = ranks_aside(hi - lo + 1, per_rank)
+    if aside > _MOST_RANKS:
+        # Whatever the rows are, from public facts alone; ranks beyond would not fit into 64 bits.
+        return None
     starts, widths, low_ranks, high_ranks = candidates(cells, counts, lo, hi)
     total = int(counts.sum())
-    aim = quantile * total + side * ranks_aside(hi - lo + 1, per_rank)
+    aim = quantile * total + side * aside
     scale = aim.denominator
     distance = np.maximum(np.maximum(low_ranks * scale - aim.numerator, aim.numerator - high_ranks * scale), 0)
     # The candidate beyond: ranks up to 0 below the first cell, ranks from n on above the last.

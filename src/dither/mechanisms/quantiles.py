@@ -10,7 +10,6 @@ Source: Kaplan, Schnapp, Stemmer 2022 (ApproximateQuantiles).  Proof: docs/proof
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import InvalidParameter
-from dither.mechanisms.quantile import inside_extreme, rank_sensitivity
+from dither.mechanisms.quantile import check_digits, inside_extreme, rank_sensitivity
 from dither.mechanisms.release import Neighbours
 from dither.noise import Entropy, categorical_exp_by_group, exp_neg, system_entropy, uniform_below
 from dither.noise.lazy import lazily_below
@@ -33,8 +32,6 @@ _Parts = npt.NDArray[Any]
 
 PARTS = 2**16
 """Candidates in one cell."""
-MOST_DIGITS = 10**6
-"""Common denominator of the quantiles asked for together."""
 _NEAR = 40
 """Where the weight has fallen by e^-40, candidates are no longer told apart before one is drawn."""
 _AROUND = np.concatenate([sign * 2 ** np.arange(17, dtype=np.int64) for sign in (-1, 1)])
@@ -83,8 +80,7 @@ def choose_quantiles(
         )
     if not order or order != sorted(set(order)) or order[0] < 0 or order[-1] > 1:
         raise InvalidParameter("quantiles", expected="ascending, different, in [0, 1]", found=[str(q) for q in order])
-    if math.lcm(*(q.denominator for q in order)) > MOST_DIGITS:
-        raise InvalidParameter("quantiles", expected="at most six digits each", found=[str(q) for q in order])
+    check_digits(order)
     source = entropy or system_entropy()
     axis = _Axis(rows)
     result = np.empty((len(order), rows.groups), dtype=np.int64)
@@ -228,7 +224,8 @@ class _Aim:
         if self.share not in (0, 1):
             return np.asarray(total * self.share.numerator)
         inside = [inside_extreme(-(-w // PARTS), 2 * self.rank_unit) for w in (self.ends - self.begins).tolist()]
-        halves = np.array([int(2 * ranks) for ranks in inside], dtype=total.dtype) * PARTS
+        # A tiny epsilon aims further inside than there could be rows.
+        halves = np.array([min(int(2 * ranks), _CAP // PARTS) for ranks in inside], dtype=total.dtype) * PARTS
         at = np.minimum(halves, np.maximum(2 * total - PARTS, PARTS))
         return np.asarray(at if self.share == 0 else 2 * total - at)
 

@@ -57,12 +57,13 @@ def cell_places(keys: Sequence[Sequence[Any]], size: int) -> tuple[Ints, tuple[i
     sizes = []
     for axis, columns in enumerate(keys):
         rank, count = np.zeros(size, dtype=np.int64), 1
-        for column in columns:
+        for number, column in enumerate(columns):
             codes, values = codes_of(column, nulls_first=False)
             rank, count = rank * values + codes, count * values
-        if len(columns) > 1:
-            seen, rank = np.unique(rank, return_inverse=True)
-            count = len(seen)
+            if number:
+                # Ranked anew at each column: the product of many columns' values leaves 64 bits.
+                seen, rank = np.unique(rank, return_inverse=True)
+                count = len(seen)
         places[:, axis] = rank
         sizes.append(count)
     return places, tuple(sizes)
@@ -102,6 +103,7 @@ def _of_same_rows(measures: Mapping[int, Measure], catalog: Catalog) -> tuple[li
 def _axes(measures: Mapping[int, Measure], digests: Mapping[int, list[str]]) -> tuple[list[_Axis], list[int]]:
     """The axes, and the measures that list all combinations of them. Where one does not, the others are tried."""
     kept = [m for m, measure in measures.items() if measure.domain.size <= MOST_CELLS]
+    looked_at: dict[tuple[int, tuple[str, ...]], frozenset[Any]] = {}
     while True:
         holders: dict[str, tuple[int, ...]] = {}
         for m in kept:
@@ -116,7 +118,9 @@ def _axes(measures: Mapping[int, Measure], digests: Mapping[int, list[str]]) -> 
             size = 1
             for own in classes.values():
                 if own[0] in digests[m]:
-                    listed = _values(measures[m], digests[m], own)
+                    if (m, tuple(own)) not in looked_at:
+                        looked_at[m, tuple(own)] = _values(measures[m], digests[m], own)
+                    listed = looked_at[m, tuple(own)]
                     if values.setdefault(tuple(own), listed) != listed:
                         odd = m
                     size *= len(listed)

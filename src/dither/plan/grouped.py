@@ -6,7 +6,7 @@ integer vectors, and the SELECT itself is rewritten so that aggregates and keys 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,21 @@ def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
     sets = tree.take("group_sets") or []
     if handling == "FORCE_AGGREGATES" or not sets:
         sets = [list(range(len(exprs)))]
+    if len(sets) > 1:
+        _check_told_apart(chosen, exprs)
     return GroupKeys(tuple(chosen), tuple(exprs), tuple(names), tuple(tuple(sorted(chosen)) for chosen in sets))
+
+
+def _check_told_apart(keys: Sequence[Tree], exprs: Sequence[Expr]) -> None:
+    """Which NULL stands for "not grouped by" must be one thing: engines differ on a constant, and on one key twice."""
+    for number, (key, expr) in enumerate(zip(keys, exprs, strict=True)):
+        if key.kind == "CONSTANT" or expr in exprs[:number]:
+            what = "A constant" if key.kind == "CONSTANT" else "The same key twice"
+            raise key.refuse(
+                "K-105",
+                f"{what} among GROUPING SETS, ROLLUP or CUBE cannot be shown as not grouped by.",
+                hint="Leave it out of GROUP BY.",
+            )
 
 
 def select(

@@ -276,9 +276,14 @@ class _Terms:
     neighbours: Neighbours
 
     def of_weight(self, weight: Fraction) -> _Terms:
-        """The terms of vectors of this weight. Rounded down to what a ledger counts, so that odd weights add up to no
-        more than was offered."""
-        return self if weight == 1 else replace(self, share=max(round_down(self.share * weight), QUANTUM))
+        """The terms of vectors of this weight."""
+        return replace(self, share=_countable(self.share * weight))
+
+
+def _countable(share: Fraction) -> Fraction:
+    """A share as a ledger counts it: rounded down where its price would be rounded up, so that odd offers and weights
+    add up to no more than was offered."""
+    return share if share.denominator <= QUANTUM.denominator else max(round_down(share), QUANTUM)
 
 
 def _weights(plan: nodes.Plan) -> tuple[Fraction, ...]:
@@ -429,7 +434,7 @@ def _chosen(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) 
     """Quantiles of a list rest on each other, level by level; ends of intervals are chosen each by itself."""
     count = len(vector.quantiles)
     levels, choices = (1, count) if vector.end else (levels_of(count), levels_of(count))
-    epsilon = share / choices if offer.epsilon is not None else root_down(8 * share / choices)
+    epsilon = _countable(share / choices) if offer.epsilon is not None else root_down(8 * share / choices)
     one = ExponentialEvent(epsilon)
     event = one if choices == 1 else ComposedEvent((one,) * choices)
     return PricedVector(vector, distance, ChoiceLaw(epsilon, vector.quantiles, levels), event)

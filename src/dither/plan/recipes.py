@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from dither.errors import QueryRefused, Span
-from dither.mechanisms.quantiles import MOST_DIGITS
+from dither.mechanisms.quantile import MOST_DIGITS
 from dither.plan import nodes
 from dither.plan.choices import Choices, with_bounds
 from dither.plan.separable import Relation
@@ -271,16 +271,20 @@ class _Compiler:
         """Quantiles of one histogram are chosen together, whoever asks for them."""
         same = (i for i, known in enumerate(self.vectors) if replace(known, quantiles=()) == vector)
         position = next(same, None)
-        if position is None:
-            self.vectors.append(replace(vector, quantiles=(share,)))
-            return len(self.vectors) - 1
-        together = tuple(sorted({*self.vectors[position].quantiles, share}))
+        known = () if position is None else self.vectors[position].quantiles
+        together = tuple(sorted({*known, share}))
+        # A share by itself too: ranks are multiplied by its denominator, and must stay inside 64 bits.
         if len(together) > MOST_QUANTILES or math.lcm(*(q.denominator for q in together)) > MOST_DIGITS:
             raise aggregate.refuse(
                 "A-107",
-                f"These quantiles cannot be chosen together: at most {MOST_QUANTILES}, of six digits at most.",
-                hint="Round the shares, or ask in two questions.",
+                f"These quantiles cannot be chosen together: at most {MOST_QUANTILES}, of six digits at most."
+                if known
+                else f"{display_name(aggregate.function)} takes a share of six digits at most.",
+                hint="Round the shares, or ask in two questions." if known else "Round the share.",
             )
+        if position is None:
+            self.vectors.append(replace(vector, quantiles=together))
+            return len(self.vectors) - 1
         self.vectors[position] = replace(self.vectors[position], quantiles=together)
         return position
 

@@ -2,9 +2,9 @@
 
 Flow: `Session.ask` comes here first; `explain` only foresees it. A part of the offer, the smaller the more vectors
 share the rest, chooses rows kept per unit; a quarter of one vector's share chooses each column's bounds; the rest is
-the question's. What was chosen is released and,
-unless it was made with next to nothing, remembered: later questions use it for nothing. Before the first choice is paid
-for, the whole question has been planned and rehearsed with stand-ins, and the ledger has room for all of it.
+the question's. What was chosen is released and, unless it was made with next to nothing or for many groups, remembered:
+later questions use it for nothing. Before the first choice is paid for, the whole question has been planned and
+rehearsed with stand-ins, and the ledger has room for all of it.
 Proofs: docs/proofs/mechanisms/max-rows.md, docs/proofs/mechanisms/value-bounds.md
 """
 
@@ -39,6 +39,10 @@ BOUNDS_SHARE = Fraction(1, 4)
 REMEMBERED_FROM = Fraction(1, 20)
 """Epsilon of a choice: one that was made with less serves its own question alone. Nobody should have to live with what
 somebody else's careless, or malicious, offer chose."""
+REMEMBERED_GROUPS = 10
+"""Of the question that chose: with more, it cuts off rows that its own groups' noise outweighs, and others' answers are
+made of; with a million, all but one of each unit. Up to 11 the choice keeps all that could be seen for its epsilon
+(`max_rows.MARGIN` over it is more than groups * sqrt(2) / later, for every number of vectors)."""
 
 
 def rows_share(vectors: int) -> Fraction:
@@ -76,6 +80,10 @@ class Foreseen:
     price: Price
     """Of everything: the choices and the question."""
 
+    def is_for_others(self, epsilon: Fraction) -> bool:
+        """May later questions, of whoever asks them, rest on what is chosen with this?"""
+        return epsilon >= REMEMBERED_FROM and self.groups <= REMEMBERED_GROUPS
+
     def sentences(self, catalog: Catalog) -> tuple[str, ...]:
         rows = [
             f"How many rows of {catalog.tables[t].name} one {catalog.unit_name} keeps is not known: epsilon "
@@ -106,19 +114,22 @@ def foresee(session: Session, question: str, stated: Offered) -> tuple[nodes.Pla
     share = (offer.total - for_rows) / vectors
     for_bounds = share * BOUNDS_SHARE * len(choices.columns)
     left = offer.total - for_rows - for_bounds
-    rest = replace(offer, epsilon=left) if offer.epsilon is not None else replace(offer, rho=left)
-    priced = session.price_of(plan, rest, delta=stated.delta)
-    session.rehearse(priced)
     rows_epsilon = _epsilon(offer, for_rows / max(1, len(choices.tables)))
     bounds_epsilon = _epsilon(offer, share * BOUNDS_SHARE)
     later = left / vectors if offer.epsilon is not None else Fraction(2 * math.sqrt(float(left / vectors)))
-    groups = max((m.measure.domain.size for m in priced.measures if m.measure.domain is not None), default=1)
     chosen = Price()
     for _ in choices.tables:
-        chosen = chosen + price_of_events(row_events(session, rows_epsilon, later, groups))
+        chosen = chosen + price_of_events(row_events(session, rows_epsilon, later, 1))
     for _ in choices.columns:
         # The rho of Laplace noise follows the rows per unit, which are not known yet; it is never above this.
         chosen = chosen + price_of_events([PureEvent(bounds_epsilon)])
+    # Prices are rounded up to what a ledger counts: what they took is not left.
+    taken = chosen.rho if offer.epsilon is None or chosen.epsilon is None else chosen.epsilon
+    left = min(left, offer.total - taken)
+    rest = replace(offer, epsilon=left) if offer.epsilon is not None else replace(offer, rho=left)
+    priced = session.price_of(plan, rest, delta=stated.delta)
+    session.rehearse(priced)
+    groups = max((m.measure.domain.size for m in priced.measures if m.measure.domain is not None), default=1)
     everything = chosen + priced.price
     return plan, Foreseen(plan, choices, rest, rows_epsilon, bounds_epsilon, later, groups, everything)
 
@@ -135,14 +146,14 @@ def decide(session: Session, question: str, stated: Offered) -> tuple[nodes.Plan
             session, table, epsilon=foreseen.rows_epsilon, for_epsilon=foreseen.later, groups=foreseen.groups
         )
         taus[table], paid = cap.max_rows, paid + cap.price
-        if foreseen.rows_epsilon >= REMEMBERED_FROM:
+        if foreseen.is_for_others(foreseen.rows_epsilon):
             remember_rows(session, table, cap.max_rows, cap.share_kept)
         name = session.catalog.tables[table].name
         notes.append(f"Chosen privately for this question: at most {cap.max_rows} rows of {name} per unit.")
     for place in foreseen.choices.columns:
         chosen = _choose_bounds(session, foreseen, place, taus.get(place[0], _rows_in(foreseen.plan, place[0])))
         bounds[place], paid = (chosen.lo, chosen.hi), paid + price(chosen.event)
-        if foreseen.bounds_epsilon >= REMEMBERED_FROM:
+        if foreseen.is_for_others(foreseen.bounds_epsilon):
             remember_bounds(session, place, bounds[place])
         name = f"{session.catalog.tables[place[0]].name}.{place[1]}"
         notes.append(f"Chosen privately for this question: {name} is kept within [{chosen.lo:g}, {chosen.hi:g}].")

@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dither.accounting import Price
 from dither.ledger.model import ReleasedVector, Reservation
-from dither.plan.price import Offer, PricedPlan
+from dither.plan.price import Offer, PricedMeasure, PricedPlan
 from dither.session.needs import unpaid
 from dither.session.stages import Stage, charged, parts_of, prepare
-from dither.session.vectors import law_facts
+from dither.session.vectors import law_facts, pack
+from dither.sql.embedded import Columns
 
 if TYPE_CHECKING:
     from dither.session.session import Session
@@ -114,7 +117,7 @@ class Foresight:
                 position,
                 law_facts(need.priced.law),
                 Price(),
-                b"",
+                _stand_in(stage.priced.measures[need.measure], need.measure),
                 frozenset({self._session.analyst}),
             )
             planned.setdefault(need.identity, []).append(vector)
@@ -123,6 +126,12 @@ class Foresight:
                 # Paid once; from the next question on it is this analyst's own.
                 paid = replace(need.known, paid_by=need.known.paid_by | {self._session.analyst})
                 planned.setdefault(need.identity, []).append(paid)
+
+
+def _stand_in(priced: PricedMeasure, measure: int) -> bytes:
+    """In the place of a payload: private groups are of the measure that selects them, and of no other."""
+    keys: Columns = {"measure": np.array([measure])} if priced.measure.has_private_keys else {}
+    return pack(keys, np.zeros(0, dtype=np.int64))
 
 
 def vectors_in(priced: PricedPlan) -> int:

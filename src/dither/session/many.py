@@ -9,7 +9,7 @@ Decision: docs/decisions/0025-many-questions-are-one-plan.md
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, overload
@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 __all__ = ["MOST_QUESTIONS", "Answers", "ask_many", "explain_many"]
 
 MOST_QUESTIONS = 200
+MOST_GROUPINGS = 2_000
+"""Of all questions together: a CUBE of nine keys has 512."""
+MOST_GROUPS = 2**23
+"""Listed by all questions together."""
+MOST_APART = 10**6
+"""The largest weight over the least: what is left for a question beyond that is nothing but noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +93,7 @@ def ask_many(
 ) -> Answers:
     """See `Session.ask_many`."""
     epoch = session.ledger.current_release
+    questions = _listed(questions)
     with noted(session, questions if isinstance(questions, str) else ";\n".join(map(str, questions))):
         together, priced, stated = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
         fingerprint = plan_fingerprint(together.whole, session.catalog)
@@ -112,7 +119,7 @@ def explain_many(
     weights: Sequence[Number] | None = None,
 ) -> Explanation:
     """See `Session.explain_many`."""
-    together, priced, _ = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
+    together, priced, _ = _priced(session, _listed(questions), weights, epsilon=epsilon, rho=rho)
     explained = session.explained(priced)
     return replace(explained, notes=(*explained.notes, *_by_themselves(together, priced)))
 
@@ -138,6 +145,15 @@ def _priced(
         with _numbered(number):
             session.rehearse_finish(plan, priced)
     return together, priced, stated
+
+
+def _listed(questions: object) -> str | list[str]:
+    """One text, or several; a generator, which could be read but once, as a list."""
+    if isinstance(questions, str):
+        return questions
+    if not isinstance(questions, Iterable):
+        raise InvalidParameter("questions", expected="texts of SQL", found=questions)
+    return list(questions)
 
 
 def _read(questions: str | Sequence[str]) -> list[Wanted]:
@@ -166,12 +182,16 @@ def _read(questions: str | Sequence[str]) -> list[Wanted]:
 def _weights(wanted: Sequence[Wanted], weights: Sequence[Number] | None) -> list[Fraction]:
     stated = [each.wish.weight for each in wanted]
     if weights is None:
-        return [Fraction(1) if weight is None else weight for weight in stated]
-    if any(weight is not None for weight in stated):
+        found = [Fraction(1) if weight is None else weight for weight in stated]
+    elif any(weight is not None for weight in stated):
         raise InvalidParameter("weights", expected="here or in the comments", found="both")
-    if len(weights) != len(wanted):
+    elif len(weights) != len(wanted):
         raise InvalidParameter("weights", expected=f"{len(wanted)}, one for each question", found=len(weights))
-    return [positive(weight, "weights") for weight in weights]
+    else:
+        found = [positive(weight, "weights") for weight in weights]
+    if max(found) > MOST_APART * min(found):
+        raise InvalidParameter("weights", expected=f"at most {MOST_APART:,} times the least", found="further apart")
+    return found
 
 
 def _planned(session: Session, wanted: Sequence[Wanted], weights: Sequence[Fraction]) -> _Together:
@@ -181,6 +201,7 @@ def _planned(session: Session, wanted: Sequence[Wanted], weights: Sequence[Fract
     for each in wanted:
         with _numbered(each.number):
             plans.append(planned(each.text, lowering.question_of_many))
+        _check_size(plans)
     measures = [measure for plan in plans for measure in plan.measures]
     weight_of = {m.name: weight for plan, weight in zip(plans, weights, strict=True) for m in plan.measures}
     kept, aliases = lowering.measured_once(measures)
@@ -209,6 +230,18 @@ def _planned(session: Session, wanted: Sequence[Wanted], weights: Sequence[Fract
         weights=tuple(weighed.values()),
     )
     return _Together(whole, tuple(plans))
+
+
+def _check_size(plans: Sequence[nodes.Plan]) -> None:
+    """Raises InvalidParameter where the questions so far are more work than one release should be."""
+    parts = [part for plan in plans for part in (plan, *(phase.plan for phase in plan.phases))]
+    measures = [measure for part in parts for measure in part.measures]
+    groups = sum(measure.domain.size for measure in measures if measure.domain is not None)
+    for most, found, what in ((MOST_GROUPINGS, len(measures), "groupings"), (MOST_GROUPS, groups, "listed groups")):
+        if found > most:
+            raise InvalidParameter(
+                "questions", expected=f"at most {most:,} {what} in all", found=found, hint="Ask in several releases."
+            )
 
 
 def _asked_together(count: int) -> tuple[str, ...]:

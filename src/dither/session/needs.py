@@ -16,7 +16,7 @@ from fractions import Fraction
 from dither.accounting import Event, Price, price
 from dither.ledger.model import ReleasedVector
 from dither.plan.price import Offer, Place, PricedCube, PricedPlan, PricedVector
-from dither.session.vectors import as_accurate, law_from_facts
+from dither.session.vectors import as_accurate, law_from_facts, shown_keys
 
 __all__ = ["Need", "cost_of", "events_of", "find_needs", "unpaid"]
 
@@ -152,8 +152,15 @@ def _finest_paid(together: dict[Place, Need], cube: PricedCube) -> dict[Place, N
 
 
 def _of_one_entry(places: Sequence[Place], options: Options) -> dict[Place, Need] | None:
-    """All of the vectors from one ledger entry that holds them; None where there is none."""
-    by_entry = [{o.known.entry_id: o for o in options[place] if o.known is not None} for place in places]
+    """All of the vectors from one ledger entry that holds them, over the same private groups; None where there is none.
+    Two measures of one question may select groups of the same keys, each by noise of its own."""
+    by_entry: list[dict[tuple[str, bytes], Need]] = []
+    for place in places:
+        mine: dict[tuple[str, bytes], Need] = {}
+        for option in options[place]:
+            if option.known is not None:
+                mine.setdefault((option.known.entry_id, shown_keys(option.known.payload)), option)
+        by_entry.append(mine)
     shared = set(by_entry[0]).intersection(*by_entry[1:]) if by_entry else set()
     if not shared:
         return None

@@ -22,9 +22,9 @@ from dither.answer.joint import release_all, to_read
 from dither.answer.noisy import NoisyTable
 from dither.catalog.model import Catalog
 from dither.engines.base import Engine, MeasuredTable
-from dither.errors import DitherError, LedgerConflict, PolicyRefused
+from dither.errors import DitherError, GuaranteeError, LedgerConflict, PolicyRefused
 from dither.exact import Number
-from dither.ledger.model import NewVector, Reservation, ReservationRequest
+from dither.ledger.model import NewVector, ReleasedVector, Reservation, ReservationRequest
 from dither.ledger.model import Receipt as SignedReceipt
 from dither.noise import Entropy, system_entropy
 from dither.plan import nodes
@@ -456,8 +456,11 @@ class Session(OpaqueStatistics):
             opened = [vectors.unpack(vector.payload) for vector in found]
             domain = measure.measure.domain
             keys = domain.columns if domain is not None else opened[0][0]
-            laws = tuple(vectors.law_from_facts(vector.law) for vector in found)
-            tables.append(_table(measure, priced.plan, keys, tuple(values for _, values in opened), laws))
+            if domain is None and len({vectors.shown_keys(vector.payload) for vector in found}) > 1:
+                raise GuaranteeError("Vectors over different private groups were about to be put into one table.")
+            laws = tuple(vectors.law_of(vector) for vector in found)
+            table = _table(measure, priced.plan, keys, tuple(values for _, values in opened), laws)
+            tables.append(replace(table, sources=tuple(_source(m, p, vector) for p, vector in enumerate(found))))
         return _with_aliases(tables, priced.plan)
 
     def _stand_ins(self, priced: PricedPlan, first: int | None) -> list[NoisyTable]:
@@ -508,6 +511,13 @@ def _fresh(reservation: Reservation) -> Reservation:
             hint="What it measured is found without a key; to measure anew, use another key.",
         )
     return reservation
+
+
+def _source(measure: int, position: int, vector: NewVector | ReleasedVector) -> str:
+    """Names the measurement: the same for a vector that two measures of a question, or two questions, found."""
+    if isinstance(vector, ReleasedVector):
+        return f"{vector.entry_id} {vector.position}"
+    return f"new {measure} {position}"
 
 
 def _known_places(stage: Stage) -> frozenset[tuple[int, int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from dither.accounting import GaussianEvent, LaplaceEvent
 from dither.errors import LedgerCorrupt
+from dither.ledger.model import NewVector, ReleasedVector
 from dither.mechanisms.residual import CellErrors
 from dither.mechanisms.residual.design import parts_of
 from dither.mechanisms.running import RunningPlan
@@ -25,7 +27,7 @@ from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan.price import ChoiceLaw, Law, MarginalLaw, RunningLaw
 from dither.sql.embedded import Columns
 
-__all__ = ["as_accurate", "law_facts", "law_from_facts", "pack", "unpack"]
+__all__ = ["as_accurate", "law_facts", "law_from_facts", "law_of", "pack", "shown_keys", "unpack"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -45,6 +47,25 @@ def unpack(payload: bytes) -> tuple[Columns, Ints]:
         return {name: _unpack_column(column) for name, column in header.items()}, values
     except (zlib.error, ValueError, KeyError, TypeError):
         raise LedgerCorrupt("A released vector in the ledger cannot be read.") from None
+
+
+def shown_keys(payload: bytes) -> bytes:
+    """The private groups a vector is over, as they were packed: vectors with equal ones are over the same groups, in
+    the same order. Empty lists of keys, as those of public groups, are all alike."""
+    try:
+        raw = zlib.decompress(payload)
+    except zlib.error:
+        raise LedgerCorrupt("A released vector in the ledger cannot be read.") from None
+    return raw[4 : 4 + int.from_bytes(raw[:4], "big")]
+
+
+def law_of(vector: NewVector | ReleasedVector) -> Law:
+    """The law of a vector's noise. Groupings share noise where the same entry measured them: plans alike, of other rows
+    or another time, have the same name and noise of their own."""
+    law = law_from_facts(vector.law)
+    if isinstance(law, MarginalLaw) and isinstance(vector, ReleasedVector):
+        return replace(law, shared=f"{vector.entry_id} {law.shared}")
+    return law
 
 
 def law_facts(law: Law) -> dict[str, str]:

@@ -252,3 +252,30 @@ def test_no_row_moves_the_law_of_an_end_by_more_than_was_paid(factor):
             for cell in range(3):
                 more = {**rows, cell: rows.get(cell, 0) + 1}
                 assert farthest(law(rows), law(more)) <= float(epsilon / factor) + 1e-9
+
+
+@pytest.mark.parametrize("quantile", [Fraction("0.333333333333333333"), Fraction(1, 10**6 + 1)])
+def test_a_quantile_of_too_many_digits_is_refused_whoever_chooses(quantile):
+    # Its denominator times the ranks wrapped around 64 bits: distances were no longer those of neighbours.
+    cells = counts = np.array([1, 2], dtype=np.int64)
+    known = {"lo": 0, "hi": 9, "quantile": quantile, "epsilon": Fraction(1), "max_rows": 1}
+    with pytest.raises(InvalidParameter, match="six digits"):
+        choose_quantile(cells, counts, **known)
+    with pytest.raises(InvalidParameter, match="six digits"):
+        choose_end(cells, counts, side=1, **known)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_an_end_for_next_to_nothing_is_the_bound_and_no_error(side):
+    # It aimed further aside than 64 bits reach, and failed after the question was charged.
+    cells, counts = np.array([1, 2], dtype=np.int64), np.array([10, 2**40], dtype=np.int64)
+    known = {"lo": 0, "hi": 2**20, "quantile": Fraction(333_333, 10**6), "max_rows": 10_000}
+    found = [choose_end(cells, counts, side=side, epsilon=Fraction(1, 10**18), **known) for _ in range(40)]
+    assert found.count(None) >= 35
+
+
+def test_extremes_beside_others_for_next_to_nothing_are_still_chosen():
+    rows = Histograms(*(np.array(v, dtype=np.int64) for v in ([3, 5], [2**40, 7], [0, 2])), 0, 2**20)
+    asked = [Fraction(0), Fraction(1, 2), Fraction(1)]
+    places = choose_quantiles(rows, asked, epsilon=Fraction(1, 10**18), max_rows=10_000)
+    assert (np.diff(places[:, 0]) >= 0).all() and 0 <= places.min() <= places.max() < (2**20 + 1) * quantiles.PARTS

@@ -80,6 +80,17 @@ def test_rounding_does_not_pile_up_in_large_tables() -> None:
     assert (whole[0, 1].sum(1) == whole[0,]).all()
 
 
+def test_sums_beyond_2_to_the_52_are_not_cut() -> None:
+    # Seven million contributions of 700 million: the total stopped at 2^52, and the last cell was what was left.
+    plan = plan_marginals((2, 3), [(), (0,), (0, 1)], rho=1, neighbours="add_remove", largest_step=2**27)
+    for cell in (2**50, 2**55, -(2**55)):
+        release = plan.release({(0, 1): np.full((2, 3), cell, dtype=np.int64)})
+        for axes, factor in (((), 6), ((0,), 3), ((0, 1), 1)):
+            off = np.abs(release.whole(axes) - cell * factor)
+            assert (off <= 5 * release.half_width(axes)).all()
+        assert int(release.whole((0, 1)).sum()) == int(release.whole(())[()])
+
+
 def test_variances_and_covariances_are_those_of_the_linear_map() -> None:
     """Against the matrix from measured noise to cells, built column by column: exact to float accuracy."""
     from dither.mechanisms.residual.integers import marginal_from, projected

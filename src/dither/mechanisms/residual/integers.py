@@ -78,8 +78,9 @@ def whole_marginals(marginals: Mapping[Axes, Floats]) -> dict[Axes, Ints]:
     """Marginals as whole numbers that add up exactly: each table's sum over an axis is the table without that axis.
     Cumulative sums are rounded, not cells: a cell, a difference of them along each of its k axes, is then off by at
     most 2^(k-1), however large its table. marginals: with every table, all tables over fewer of its axes."""
-    # Room for the differences below, which double along each axis; floats are whole to 2^53.
-    largest = 2.0 ** min(52, 60 - max(map(len, marginals)))
+    # Room for the differences below, which double along each axis. Beyond 2^53 a float is not known to the whole
+    # number, but to a part in 2^53 of the sum of all rows, far below the noise of one of them.
+    largest = 2.0 ** (61 - max(map(len, marginals)))
     rounded: dict[Axes, Ints] = {}
     for axes in sorted(marginals, key=len):
         cumulated = marginals[axes]
