@@ -203,8 +203,8 @@ def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared)
 
 def _percentiles(found: Columns, keys: Sequence[int], wanted: Sequence[int], finished: Finished) -> Columns:
     rows = list(zip(*(finished.columns[k].tolist() for k in keys), strict=True)) or [()] * len(finished.columns[0])
-    # Rows of the same groups (a key that is not shown, a total beside the group of NULL) cannot be told apart in another
-    # order, as the replicates may have: nothing is known of them.
+    # Rows of the same groups (a key that is not shown, a total beside the group of NULL) cannot be told apart in
+    # another order, as the replicates may have: nothing is known of them.
     times = Counter(rows)
     place = {row: i for i, row in enumerate(rows) if times[row] == 1}
     seen = list(zip(*(found[f"c{k}"].tolist() for k in keys), strict=True)) or [()] * len(found["r"])
