@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -202,17 +203,23 @@ def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared)
 
 def _percentiles(found: Columns, keys: Sequence[int], wanted: Sequence[int], finished: Finished) -> Columns:
     rows = list(zip(*(finished.columns[k].tolist() for k in keys), strict=True)) or [()] * len(finished.columns[0])
-    place = {row: i for i, row in enumerate(rows)}
+    # Rows of the same groups (a key that is not shown, a total beside the group of NULL) cannot be told apart in
+    # another order, as the replicates may have: nothing is known of them.
+    times = Counter(rows)
+    place = {row: i for i, row in enumerate(rows) if times[row] == 1}
     seen = list(zip(*(found[f"c{k}"].tolist() for k in keys), strict=True)) or [()] * len(found["r"])
     index = np.array([place.get(row, -1) for row in seen], dtype=np.int64)
     replica = np.asarray(found["r"], dtype=np.int64)
     known = index >= 0
+    cells, found_there = np.unique(replica[known] * len(rows) + index[known], return_counts=True)
+    several = np.unique(cells[found_there > 1] % len(rows))
     result: Columns = {}
     for position in wanted:
         # A group that some replicates leave out (HAVING, LIMIT) is judged by those that have it.
         values = np.ma.filled(np.ma.asarray(found[f"c{position}"]).astype(np.float64), np.nan)
         grid = np.full((REPLICATES, len(rows)), np.nan)
         grid[replica[known], index[known]] = values[known]
+        grid[:, several] = np.nan
         with warnings.catch_warnings():
             # A row without any number in it: its ends are not known.
             warnings.simplefilter("ignore", RuntimeWarning)

@@ -136,3 +136,12 @@ def test_one_release_has_so_many_groupings_and_groups_at_most(monkeypatch: pytes
                 assert session.explain_many([cube.format(1)], rho=1).price.rho > 0
                 with pytest.raises(InvalidParameter, match=what):
                     session.explain_many([cube.format(1), cube.format(2)], rho=1)
+
+
+def test_rows_that_share_their_groups_have_no_interval_by_replicates() -> None:
+    # The rows of one h are ordered by their noise: the last of an answer was judged by the least of each replicate.
+    with opened() as session:
+        shuffled = session.ask("SELECT h, COUNT(*) * 1.0 AS t FROM data GROUP BY h, k ORDER BY t DESC", epsilon="0.5")
+        assert np.isnan(shuffled.intervals[1][0][[row[0] is not None for row in shuffled.rows()]]).all()
+        told_apart = session.ask("SELECT h, k, COUNT(*) * 1.0 AS t FROM data GROUP BY h, k ORDER BY t", epsilon="0.5")
+        assert not np.isnan(told_apart.intervals[2]).any()
