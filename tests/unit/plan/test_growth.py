@@ -79,3 +79,8 @@ def test_what_would_grow_without_end_is_refused_before_it_is_charged(world: Worl
 )
 def test_labels_and_aliases_as_people_write_them_are_answered(world: World, sql: str) -> None:
     assert_same(exact_answer(world.session, sql).rows(), plain_answer(world.plain(), sql), sql)
+
+
+def test_as_many_quantiles_as_are_allowed_come_as_one_list(world: World) -> None:
+    ((listed,),) = world.session.ask("SELECT APPROX_QUANTILES(k, 999) AS q FROM t", epsilon=10).rows()
+    assert len(listed) == 1000 and listed == sorted(listed)
