@@ -96,7 +96,8 @@ def choose_quantiles(
         open_ = np.flatnonzero(begins < ends)
         # Where nothing is cut, a cell with many rows need not be told apart in parts: its weight stays whole.
         choose = _choose_cell if node.last - node.first == 1 else _choose_part
-        found[open_] = choose(_Aim(axis, open_, begins[open_], ends[open_], share, rank_unit), source)
+        if len(open_):
+            found[open_] = choose(_Aim(axis, open_, begins[open_], ends[open_], share, rank_unit), source)
         result[middle] = found
         if middle > node.first:
             waiting.append((_Node(node.first, middle, node.above, order[middle]), begins, np.minimum(found + 1, ends)))

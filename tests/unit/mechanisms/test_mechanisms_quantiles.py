@@ -279,3 +279,12 @@ def test_extremes_beside_others_for_next_to_nothing_are_still_chosen():
     asked = [Fraction(0), Fraction(1, 2), Fraction(1)]
     places = choose_quantiles(rows, asked, epsilon=Fraction(1, 10**18), max_rows=10_000)
     assert (np.diff(places[:, 0]) >= 0).all() and 0 <= places.min() <= places.max() < (2**20 + 1) * quantiles.PARTS
+
+
+@pytest.mark.parametrize("rows", [{}, {0: 5}, {0: 10**6}])
+def test_more_quantiles_than_places_are_still_chosen(monkeypatch, rows):
+    """Where an interval has no place left in any group, there is nothing to draw: it once failed, by what was drawn."""
+    monkeypatch.setattr(quantiles, "PARTS", 2)
+    for seed in range(20):
+        found = chosen(rows, [Fraction(i, 40) for i in range(1, 40)], lo=0, hi=0, seed=seed)
+        assert found == [0] * 39
