@@ -26,7 +26,7 @@ from dither.errors import InvalidParameter
 from dither.exact import Number, decimal_text, exact, positive
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 
-__all__ = ["Presented", "present", "simultaneous"]
+__all__ = ["Presented", "present", "shown_step", "simultaneous"]
 
 ADDITIVE = ("count", "sum")
 MEASURED = ("count", "sum", "sum_from_mean")
@@ -67,6 +67,18 @@ class Presented(Answer):
         return self.signs
 
 
+_LARGEST_STEP = 10**30
+
+
+def shown_step(value: Number, name: str) -> Fraction:
+    """A step to round to, or a least count. Raises InvalidParameter outside 1e-30 to 1e30: numbers are shown as floats,
+    and an answer that is paid for must not be lost for one of 400 digits."""
+    step = positive(value, name)
+    if not Fraction(1, _LARGEST_STEP) <= step <= _LARGEST_STEP:
+        raise InvalidParameter(name, expected="between 1e-30 and 1e30", found=value)
+    return step
+
+
 def present(
     answer: Answer,
     *,
@@ -85,8 +97,8 @@ def present(
             hint="Give all options at once, to answer.raw.",
         )
     options = Presentation(
-        None if round_to is None else positive(round_to, "round_to"),
-        None if suppress_below is None else positive(suppress_below, "suppress_below"),
+        None if round_to is None else shown_step(round_to, "round_to"),
+        None if suppress_below is None else shown_step(suppress_below, "suppress_below"),
         bool(nonnegative),
         bool(reliability),
         other,

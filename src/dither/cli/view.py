@@ -22,12 +22,12 @@ class View:
 
     def check(self) -> None:
         """Raises InvalidParameter for options that no answer could be shown with."""
+        from dither.answer.present import shown_step
         from dither.errors import InvalidParameter
-        from dither.exact import positive
 
         for name, value in (("--round-to", self.round_to), ("--suppress-below", self.suppress_below)):
             if value is not None:
-                positive(value, name)
+                shown_step(value, name)
         if self.other is not None and self.suppress_below is None:
             raise InvalidParameter("--other", expected="beside --suppress-below", found="no --suppress-below")
 

@@ -18,6 +18,7 @@ from dither.errors import CatalogError, InvalidParameter
 from dither.exact import Number, positive
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
 from dither.plan.choices import LARGEST_CHOICE
+from dither.plan.price import check_amount
 from dither.secret import Secret, open_secret
 from dither.session.paid import Counts, paid_choice
 from dither.session.remembered import remember_rows
@@ -76,6 +77,8 @@ def tune(session: Session, table: str, *, epsilon: Number | None, for_epsilon: N
 
 def choose_rows(session: Session, key: str, *, epsilon: Number, for_epsilon: Number, groups: int) -> TunedCap:
     """Choose how many rows of one unit count in a table, privately."""
+    for name, amount in (("epsilon", epsilon), ("for_epsilon", for_epsilon)):
+        check_amount(positive(amount, name), name)
     levels = row_levels(LARGEST_CHOICE)
 
     def choose(counts: Counts) -> TunedCap:

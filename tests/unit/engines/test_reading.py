@@ -17,7 +17,6 @@ from dither.engines.points import PointFile
 from dither.errors import EngineUnavailable
 from dither.noise import insecure_seeded
 from dither.secret import open_secret
-from dither.session.look import look_at
 
 CATALOG = """
 [dataset]
@@ -61,13 +60,6 @@ def test_a_folders_name_is_no_value_of_a_column(folder: Path, place: str) -> Non
 def test_a_folders_name_is_no_place(folder: Path, name: str) -> None:
     with PointFile(folder / "age=5" / name, numbers=["age"]) as file:
         assert set(open_secret(file.values(0)).tolist()) == {0.0, 1.0}
-
-
-def test_a_folders_name_is_no_bound(folder: Path) -> None:
-    from dither.engines.sources import describe
-
-    place = str(folder / "age=5" / "d.parquet")
-    assert look_at(place, describe(place))[("d", "age")] == (0, 1)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])

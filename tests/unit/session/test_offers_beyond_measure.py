@@ -23,6 +23,11 @@ name = "person"
 [tables.d]
 privacy_unit = "u"
 max_rows_per_unit = 1
+[tables.open]
+source = "d"
+privacy_unit = "u"
+[tables.open.columns]
+g = {{ type = "integer", bounds = [0, 1] }}
 [tables.d.columns]
 g = {{ type = "integer", bounds = [0, 1] }}
 h = {{ type = "integer", bounds = [0, 2] }}
@@ -46,7 +51,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     [
         ["ask", QUESTION, "--rho", "1e400"], ["explain", QUESTION, "--rho", "1e400"],
         ["explain", QUESTION, "--epsilon", "1e400"], ["explain", f"{QUESTION} -- rho 1e400\n"],
+        ["ask", QUESTION, "--rho", "0.1", "--round-to", "1e400"],
+        ["ask", QUESTION, "--rho", "0.1", "--suppress-below", "1e-400"],
         ["ask", QUESTION, "--within", "3", "--at-most", "1e400"], ["ask", QUESTION, "--within", "1e400"],
+        ["tune", "open", "--epsilon", "1e400", "--yes"],
+        ["tune", "open", "--epsilon", "1", "--for-epsilon", "1e400", "--yes"],
         ["ask-many", "plain.sql", "--rho", "1e400"], ["budget", "plan", "plain.sql", "--rho", "1e400"],
         ["budget", "plan", "wide.sql", "--rho", "1"], ["budget", "plan", "narrow.sql", "--rho", "1"],
     ],
