@@ -12,9 +12,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from dither.answer.answer import Answer
 from dither.answer.finishing import finish, may_be_large, rehearse, rows_of
@@ -22,9 +20,9 @@ from dither.answer.joint import release_all, to_read
 from dither.answer.noisy import NoisyTable
 from dither.catalog.model import Catalog
 from dither.engines.base import Engine, MeasuredTable
-from dither.errors import DitherError, GuaranteeError, LedgerConflict, PolicyRefused
+from dither.errors import DitherError, LedgerConflict, PolicyRefused
 from dither.exact import Number
-from dither.ledger.model import NewVector, ReleasedVector, Reservation, ReservationRequest
+from dither.ledger.model import NewVector, Reservation, ReservationRequest
 from dither.ledger.model import Receipt as SignedReceipt
 from dither.noise import Entropy, system_entropy
 from dither.plan import nodes
@@ -32,8 +30,8 @@ from dither.plan.choices import Choices
 from dither.plan.explain import Explanation, explain_choices, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
-from dither.plan.phases import bind_measure, blank, empty_array
-from dither.plan.price import ChoiceLaw, Offer, PricedMeasure, PricedPlan, price_plan
+from dither.plan.phases import bind_measure, blank
+from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
@@ -45,8 +43,7 @@ from dither.session.offers import Offered, Within, check_charge, check_intervals
 from dither.session.opaque import OpaqueStatistics
 from dither.session.refusals import noted
 from dither.session.stages import Stage, bound, charged, parts_of, prepare
-from dither.sql.printing import sql_type
-from dither.sql.types import Kind
+from dither.session.tables import Fresh, noisy_tables, stand_ins
 
 if TYPE_CHECKING:
     from dither.accounting import RandomLoss
@@ -61,7 +58,6 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 Clock = Callable[[], dt.datetime]
-Fresh = Mapping[tuple[int, int], NewVector]
 
 
 class Session(OpaqueStatistics):
@@ -336,7 +332,7 @@ class Session(OpaqueStatistics):
         large = may_be_large(plan, listed | aliases)
         if large or not plan.plain:
             named = dict(plan.aggregates)
-            rehearse(plan, [table for table in self._stand_ins(priced, None if large else 50) if table.name in named])
+            rehearse(plan, [table for table in stand_ins(priced, None if large else 50) if table.name in named])
 
     def reserved(
         self, priced: PricedPlan, stated: Offered, epoch: str, fingerprint: str, request: str | None
@@ -378,7 +374,7 @@ class Session(OpaqueStatistics):
                 fresh: Fresh = {}
                 if stage.reservation is not None:
                     fresh, signed = self._measure(stage.reservation, part, stage.wanted)
-                tables = self._noisy_tables(part, stage.needs, fresh)
+                tables = noisy_tables(part, stage.needs, fresh)
                 stage.result = rows_of(finish(part.plan, tables)) if stage.name else []
             except BaseException:
                 self._give_up(stages[number + 1 :])
@@ -449,36 +445,6 @@ class Session(OpaqueStatistics):
             fresh[need.measure, need.position] = NewVector(need.identity, facts, need.priced.price, payload)
         return fresh
 
-    def _noisy_tables(self, priced: PricedPlan, needs: Sequence[Need], fresh: Fresh) -> list[NoisyTable]:
-        tables: list[NoisyTable] = []
-        for m, measure in enumerate(priced.measures):
-            found = [need.known or fresh[m, need.position] for need in needs if need.measure == m]
-            opened = [vectors.unpack(vector.payload) for vector in found]
-            domain = measure.measure.domain
-            keys = domain.columns if domain is not None else opened[0][0]
-            if domain is None and len({vectors.shown_keys(vector.payload) for vector in found}) > 1:
-                raise GuaranteeError("Vectors over different private groups were about to be put into one table.")
-            laws = tuple(vectors.law_of(vector) for vector in found)
-            table = _table(measure, priced.plan, keys, tuple(values for _, values in opened), laws)
-            tables.append(replace(table, sources=tuple(_source(m, p, vector) for p, vector in enumerate(found))))
-        return _with_aliases(tables, priced.plan)
-
-    def _stand_ins(self, priced: PricedPlan, first: int | None) -> list[NoisyTable]:
-        """Noisy tables of zeros over the first, or all, public groups, to rehearse the finish before anything is
-        charged."""
-        tables = []
-        for measure in priced.measures:
-            domain = measure.measure.domain
-            size = 0 if domain is None else len(range(domain.size)[:first])
-            keys = (
-                {key.id: empty_array(key.expr.type) for key in measure.measure.keys}
-                if domain is None
-                else {n: c[:first] for n, c in domain.columns.items()}
-            )
-            zeros = tuple(np.zeros(size * max(1, len(v.quantiles)), dtype=np.int64) for v in measure.measure.vectors)
-            tables.append(_table(measure, priced.plan, keys, zeros, tuple(v.law for v in measure.vectors)))
-        return _with_aliases(tables, priced.plan)
-
     def fresh_entropy(self) -> Entropy:
         """For one question's draws: the system's with new bytes mixed in, lest a cloned machine repeat them."""
         if self.entropy is not None:
@@ -513,33 +479,5 @@ def _fresh(reservation: Reservation) -> Reservation:
     return reservation
 
 
-def _source(measure: int, position: int, vector: NewVector | ReleasedVector) -> str:
-    """Names the measurement: the same for a vector that two measures of a question, or two questions, found."""
-    if isinstance(vector, ReleasedVector):
-        return f"{vector.entry_id} {vector.position}"
-    return f"new {measure} {position}"
-
-
 def _known_places(stage: Stage) -> frozenset[tuple[int, int]]:
     return frozenset((need.measure, need.position) for need in stage.needs if need.known is not None)
-
-
-def _with_aliases(tables: list[NoisyTable], plan: nodes.Plan) -> list[NoisyTable]:
-    """Measures that are the same were read once; the finish knows them under each of their names."""
-    by_name = {table.name: table for table in tables}
-    recipes = dict(plan.aggregates)
-    copies = [replace(by_name[first], name=name, recipes=tuple(recipes[name])) for name, first in plan.aliases]
-    return [*tables, *copies]
-
-
-def _table(measure: PricedMeasure, plan: nodes.Plan, keys: Any, values: Any, laws: Any) -> NoisyTable:
-    found = measure.measure
-    types = {key.id: sql_type(key.expr.type) for key in found.keys if key.expr.type.kind is not Kind.DECIMAL}
-    recipes = tuple(dict(plan.aggregates)[found.name])
-    types |= {recipe.id: sql_type(recipe.type) for recipe in recipes if recipe.type.kind is Kind.DATE}
-    vectors = tuple(
-        # A longer list of quantiles that was released before holds those of this one.
-        replace(vector, quantiles=law.quantiles) if isinstance(law, ChoiceLaw) else vector
-        for vector, law in zip(found.vectors, laws, strict=True)
-    )
-    return NoisyTable(found.name, dict(keys), vectors, values, laws, recipes, types)
