@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import itertools
 import random
-import secrets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
-from contracts import ledger_postgres as postgres
 from dither.accounting.price import Price
 from dither.catalog.model import BudgetTerms
 from dither.errors import BudgetExceeded, LedgerConflict
@@ -145,24 +142,6 @@ def run(place: str, first: int, switches: Sequence[int]) -> int:
     for ledger in ledgers:
         ledger.close()
     return turns.steps
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    if reason := postgres.missing():
-        pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
-
-
-@pytest.fixture(params=["file", "postgres"])
-def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
-    """Places where no ledger is yet."""
-    if request.param == "file":
-        numbers = itertools.count()
-        return lambda: str(tmp_path / f"{next(numbers)}.ledger")
-    address = request.getfixturevalue("server")
-    return lambda: postgres.schema_of(address, f"s{secrets.token_hex(8)}")
 
 
 @pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.long)])

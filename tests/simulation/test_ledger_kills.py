@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
-from contracts import ledger_postgres as postgres
 from dither.accounting.price import Price
 from dither.catalog.model import BudgetTerms
 from dither.ledger import NewVector, ReservationRequest
@@ -108,21 +105,6 @@ def let_asking_go_on(path: str) -> None:
     ledger.unfreeze("a", reason="simulation")
     ledger.unfreeze(reason="simulation")
     ledger.close()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    if reason := postgres.missing():
-        pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
-
-
-@pytest.fixture(params=["file", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "file":
-        return str(tmp_path / "x.ledger")
-    return postgres.schema_of(request.getfixturevalue("server"), f"s{secrets.token_hex(8)}")
 
 
 def test_death_at_every_step_loses_at_most_one_answer(place: str) -> None:

@@ -5,15 +5,11 @@ long. Figures of speed are for benchmarks/ledger.py; what is printed here is for
 from __future__ import annotations
 
 import os
-import secrets
 import time
-from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
-from contracts import ledger_postgres as postgres
 from dither.accounting.events import LaplaceEvent
 from dither.accounting.price import price
 from dither.catalog.model import BudgetTerms
@@ -24,21 +20,6 @@ from support.forked import forked_at_once
 PROCESSES = 8
 EVENT = LaplaceEvent(Fraction(1000), 1)
 COST = price(EVENT)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    if reason := postgres.missing():
-        pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
-
-
-@pytest.fixture(params=["file", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "file":
-        return str(tmp_path / "x.ledger")
-    return postgres.schema_of(request.getfixturevalue("server"), f"s{secrets.token_hex(8)}")
 
 
 def open_ledger(place: str) -> Ledger:
