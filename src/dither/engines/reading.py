@@ -13,7 +13,11 @@ import duckdb
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_text
 
-__all__ = ["fresh_connection", "one_file", "parquet_reader"]
+__all__ = ["NAN_ANYWHERE", "fresh_connection", "one_file", "parquet_reader"]
+
+# Most writers leave NaN out of a file's smallest and largest values, and DuckDB believes these: a condition that holds
+# from the smallest to the largest is not looked at for NaN, which then meets a cast that fails.
+NAN_ANYWHERE = "SET GLOBAL parquet_can_have_nan=true"
 
 _SETTINGS = (
     # Else a file that looks like another program's database makes DuckDB fetch a program from the network and run it.
@@ -21,6 +25,7 @@ _SETTINGS = (
     "SET GLOBAL autoload_known_extensions=false",
     "SET GLOBAL python_enable_replacements=false",
     "SET GLOBAL TimeZone='UTC'",
+    NAN_ANYWHERE,
 )
 
 
