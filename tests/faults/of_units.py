@@ -18,17 +18,23 @@ from dither.sql.types import Kind
 from faults.planting import COUNT, CUBE, SUM, moved, of, plant
 
 
-@plant("dither.engines.emit._contribution", check="sensitivity", audit=moved(SUM))
+@plant("dither.engines.emit._vector_sql", check="sensitivity", audit=moved(SUM))
 def no_clamp(original: Any) -> Any:
     """Values are summed as they are stored, beyond their bounds."""
 
-    def contribution(vector: nodes.Vector, stored: str | None) -> str:
+    def vector_sql(vector: nodes.Vector, sign: int, *rest: Any) -> str:
         expr = vector.expr
-        assert expr is not None
-        bare = expr.op == "read" and expr.type.kind is Kind.INTEGER
-        return quote_name(str(expr.args[0].payload)) if bare else original(vector, stored)
+        if vector.kind != "sum" or expr is None or expr.op != "read" or expr.type.kind is not Kind.INTEGER:
+            return original(vector, sign, *rest)
+        return f"{sign} * coalesce(sum({quote_name(str(expr.args[0].payload))}), 0)"
 
-    return contribution
+    return vector_sql
+
+
+@plant("dither.engines.double_sums._twice", check="sensitivity", audit=moved(SUM))
+def no_clamp_in_doubles(original: Any) -> Any:
+    """A column summed in doubles is not clamped above."""
+    return lambda vector, *rest, **options: original(replace(vector, hi=vector.hi + 1000), *rest, **options)
 
 
 @plant("dither.plan.price.plan_at", check="sensitivity", audit=moved(CUBE, rho=Fraction(1, 3)))

@@ -7,7 +7,7 @@ Relies on: expressions whose guards are part of them (`sql.printing`), and units
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -23,6 +23,7 @@ from dither.sql.types import Kind, Type
 
 __all__ = [
     "Emission",
+    "Extent",
     "Part",
     "Printer",
     "TableSource",
@@ -49,6 +50,17 @@ class TableSource:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """What an engine knows of a stored table without reading its rows. It may decide how a sum is computed, and so how
+    long that takes; never what it is."""
+
+    rows: int
+    """No more rows than this."""
+    ends: Mapping[str, tuple[float, float]]
+    """Folded name of a numeric column -> no value lies outside, none is NaN. Not named: unknown."""
+
+
+@dataclass(frozen=True)
 class Emission:
     """What the printer needs besides the nodes."""
 
@@ -58,6 +70,7 @@ class Emission:
     salt: Callable[[str], int]
     declared: Callable[[str, str], Column | None]
     """(table, column) -> the column as the catalog declares it: stored steps are those of its bounds."""
+    extent: Callable[[str], Extent | None]
 
 
 def relation_sql(node: Rows, emission: Emission, needed: frozenset[str]) -> str:
@@ -318,7 +331,7 @@ def _unit_aggregate_sql(call: nodes.AggregateCall) -> str:
 def _grid_sum(expr: Expr, step: Fraction, condition: str, distinct: str, *, mean: bool) -> str:
     """A sum of doubles on an integer grid: the same bits whatever the order of rows, and whoever else is there."""
     scale = float_text(float(1 / step))
-    steps = f"CAST(floor({print_expr(expr)} * {scale} + {float_text(0.5)}) AS BIGINT)"
+    steps = f"CAST({print_expr(expr)} * {scale} AS BIGINT)"
     total = f"(CAST(sum({distinct}{steps}){condition} AS DOUBLE) / {scale})"
     return f"({total} / NULLIF(count({distinct}{steps}){condition}, 0))" if mean else total
 

@@ -7,6 +7,7 @@ A source knows its physical version, by which the engine notices that what it st
 from __future__ import annotations
 
 import glob
+import math
 import os
 import uuid
 from collections.abc import Mapping
@@ -20,10 +21,20 @@ from dither.catalog.model import Catalog, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable
 from dither.engines import csv_copy
 from dither.engines.reading import fresh_connection, parquet_reader
+from dither.engines.relations import Extent
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
-__all__ = ["Enforced", "Inventions", "Source", "describe", "enforced_by_duckdb", "open_source", "view_name"]
+__all__ = [
+    "Enforced",
+    "Inventions",
+    "Source",
+    "describe",
+    "enforced_by_duckdb",
+    "extent_in_duckdb",
+    "open_source",
+    "view_name",
+]
 
 DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
 
@@ -52,6 +63,9 @@ class Source(Protocol):
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         """What the engine itself enforces on the table's columns."""
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        """What is known of the table's rows without reading them; None where asking could read them."""
 
     def close(self) -> None: ...
 
@@ -85,6 +99,11 @@ class DatabaseFile:
         schema, _, bare = name.rpartition(".")
         return enforced_by_duckdb(cursor, "source", schema or "main", bare)
 
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        # A view may be any query: even its number of rows may take reading them all.
+        found = _find_table(cursor, table.source_name or table.name, views=False)
+        return None if found is None else extent_in_duckdb(cursor, found)
+
     def close(self) -> None:
         """Nothing beyond the connection is held."""
 
@@ -108,6 +127,12 @@ class Files:
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        # The number of rows is in the files' footers; what these say of values would have to be believed.
+        row = cursor.execute(f"SELECT count(*) FROM {quote_name(view_name(key))}").fetchone()
+        assert row is not None
+        return Extent(int(row[0]), {})
 
     def close(self) -> None:
         """Nothing beyond the connection is held."""
@@ -136,6 +161,9 @@ class Frame:
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        return extent_in_duckdb(cursor, quote_name(view_name(key)))
 
     def close(self) -> None:
         self._frame = None
@@ -172,6 +200,9 @@ class Inventions:
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        return extent_in_duckdb(cursor, quote_name(view_name(key)))
 
     def close(self) -> None:
         """Nothing is held."""
@@ -282,15 +313,33 @@ def enforced_by_duckdb(cursor: duckdb.DuckDBPyConnection, database: str, schema:
     return Enforced(frozenset(unique), frozenset(required))
 
 
-def _find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
+def extent_in_duckdb(cursor: duckdb.DuckDBPyConnection, table: str) -> Extent:
+    """By the statistics of one of DuckDB's own tables, which never say less than there is."""
+    names = [row[0] for row in cursor.execute(f"DESCRIBE {table}").fetchall() if row[1].split("(")[0] in _NUMBERS]
+    count = cursor.execute(f"SELECT count(*) FROM {table}").fetchone()
+    assert count is not None
+    ends: dict[str, tuple[float, float]] = {}
+    statistics = ", ".join(["0", *(f"stats({quote_name(name)})" for name in names)])
+    for row in cursor.execute(f"SELECT {statistics} FROM {table} LIMIT 1").fetchall():
+        for name, known in zip(names, row[1:], strict=True):
+            low, high = (float(known.get(end, "nan")) for end in ("min", "max"))
+            if math.isfinite(low) and math.isfinite(high):
+                ends[fold(name)] = (low, high)
+    return Extent(int(count[0]), ends)
+
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "FLOAT", "DOUBLE")
+
+
+def _find_table(connection: duckdb.DuckDBPyConnection, name: str, *, views: bool = True) -> str | None:
     schema, _, bare = name.rpartition(".")
     rows = connection.execute(
         """SELECT schema_name, name FROM (
              SELECT schema_name, table_name AS name FROM duckdb_tables() WHERE database_name = 'source'
              UNION ALL
-             SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal)
+             SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal AND ?)
            WHERE lower(name) = ? AND lower(schema_name) = ?""",
-        [bare.lower(), (schema or "main").lower()],
+        [views, bare.lower(), (schema or "main").lower()],
     ).fetchall()
     return f"source.{quote_name(rows[0][0])}.{quote_name(rows[0][1])}" if rows else None
 

@@ -30,7 +30,7 @@ from dither.sql.printing import quote_name
 __all__ = ["attach_kept", "kept_name", "kept_query", "kept_stamp", "table_scan", "write_kept"]
 
 _INT32 = 2**31
-_FORMAT = 1
+_FORMAT = 2
 """Of what is stored: to be raised when the grid of sums or the order of kept rows changes, lest old tables serve."""
 
 
