@@ -7,19 +7,20 @@ Truncation keeps, per scan and unit, the tau rows that come first in a hash of t
 How that is done follows the shape of the plan and what `dither tune` stored, never the data
 (docs/proofs/plan/truncation.md):
     none      nothing to cut: the row is the unit, or the engine enforces at most one row
-    subtract  all rows minus the excess rows                     (one scan, rows map one to one, linear vectors)
+    subtract  all rows minus the excess rows and units           (one scan, no row merged, linear vectors; units, where
+                                                                  rows are those of the scan)
     swap      all rows - rows of heavy units + their kept rows   (one scan, no row multiplied, linear vectors)
     kept      light units' rows and heavy units' kept rows       (everything else; and whatever is stored)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from dither.engines.double_sums import double_cell, double_sum
-from dither.engines.relations import Emission, Part, Printer, float_text, key_text, steps_id
+from dither.engines.relations import RANK, Emission, Part, Printer, float_text, key_text, steps_id
 from dither.plan import nodes
 from dither.plan.nodes import Measure, Scan, Vector
 from dither.plan.recipes import Grid, grid_of
@@ -50,6 +51,9 @@ def choose_method(measure: Measure, kept: Callable[[Scan], str | None]) -> Metho
         isinstance(n, nodes.Scan | nodes.PublicScan | nodes.Filter | nodes.Project | nodes.Join | nodes.SemiJoin)
         for n in below
     ):
+        return "subtract"
+    only_filtered = all(isinstance(n, nodes.Scan | nodes.Filter) for n in below)
+    if only_filtered and all(v.kind in ("rows", "sum", "units") for v in measure.vectors):
         return "subtract"
     return "swap"
 
@@ -88,14 +92,11 @@ def _grouped(measure: Measure, printer: Printer, part: Part, sign: int, cell: Ve
     """SELECT raw keys, signed vectors FROM rows GROUP BY raw keys."""
     if cell is not None:
         return _counted_cells(measure, printer, part, sign, cell)
+    if part == "excess" and any(vector.kind == "units" for vector in measure.vectors):
+        return _lost(measure, printer)
     key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
     stored = [_stored_steps(vector, measure, printer.emission) for vector in measure.vectors]
-    computed = [v.expr for v, steps in zip(measure.vectors, stored, strict=True) if v.expr is not None and not steps]
-    filters = [vector.filter for vector in measure.vectors if vector.filter is not None]
-    wanted = columns_of(*key_exprs, *computed, *filters) | {steps for steps in stored if steps}
-    if any(vector.kind == "units" for vector in measure.vectors):
-        wanted |= {measure.unit}
-    rows = printer.rows(measure.input, wanted, part)
+    rows = printer.rows(measure.input, _wanted(measure, key_exprs, stored), part)
     keys = [f"{key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
     vectors = [
         _vector_sql(vector, sign, measure, steps, printer.emission)
@@ -103,8 +104,49 @@ def _grouped(measure: Measure, printer: Printer, part: Part, sign: int, cell: Ve
     ]
     counted = ["count(*)" if sign > 0 else "-count(*)"] if measure.has_private_keys else []
     selected = [*keys, *(f"{sql} AS v{i}" for i, sql in enumerate(vectors)), *(f"{sql} AS n" for sql in counted)]
-    grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+    grouping = f" GROUP BY {', '.join(_places(keys))}" if keys else ""
     return f"SELECT {', '.join(selected) or '1 AS one'} FROM ({rows}) AS q{grouping}"
+
+
+def _lost(measure: Measure, printer: Printer) -> str:
+    """What the cut takes away, by one look at heavy units' rows: SELECT raw keys, minus the sums over excess rows, minus
+    how many units have excess rows alone in a group."""
+    (tau,) = {scan.tau for scan in nodes.scans_of(measure.input)}
+    key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
+    wanted = _wanted(measure, key_exprs, []) | {RANK}
+    rows = printer.rows(measure.input, wanted, "heavy")
+    rank, unit = quote_name(RANK), quote_name(measure.unit)
+    names = [quote_name(f"r{i}") for i in range(len(key_exprs))]
+    keys = [f"{key_text(expr)} AS {name}" for expr, name in zip(key_exprs, names, strict=True)]
+    of_unit, lost = [], []
+    for i, vector in enumerate(measure.vectors):
+        if vector.kind == "units":
+            where = f" FILTER (WHERE {print_expr(vector.filter)})" if vector.filter is not None else ""
+            of_unit.append(f"min({rank}){where} > {tau} AS v{i}")
+            lost.append(f"-count(*) FILTER (WHERE v{i}) AS v{i}")
+        else:
+            summed = _vector_sql(vector, 1, measure, None, printer.emission, also=f"{rank} > {tau}")
+            of_unit.append(f"{summed} AS v{i}")
+            lost.append(f"-sum(v{i}) AS v{i}")
+    if measure.has_private_keys:
+        of_unit.append(f"count(*) FILTER (WHERE {rank} > {tau}) AS n")
+        lost.append("-sum(n) AS n")
+    inner = f"SELECT {', '.join([*keys, *of_unit])} FROM ({rows}) AS q GROUP BY {', '.join([*_places(keys), unit])}"
+    grouping = f" GROUP BY {', '.join(_places(keys))}" if keys else ""
+    return f"SELECT {', '.join([*names, *lost])} FROM ({inner}) AS q{grouping}"
+
+
+def _wanted(measure: Measure, key_exprs: Sequence[Expr], stored: Sequence[str | None]) -> frozenset[str]:
+    """Ids of what keys, vectors and their filters read. stored: each vector's column of steps, read in its place."""
+    steps = [*stored, *([None] * (len(measure.vectors) - len(stored)))]
+    computed = [v.expr for v, column in zip(measure.vectors, steps, strict=True) if v.expr is not None and not column]
+    filters = [vector.filter for vector in measure.vectors if vector.filter is not None]
+    units = {measure.unit} if any(vector.kind == "units" for vector in measure.vectors) else set()
+    return columns_of(*key_exprs, *computed, *filters) | {column for column in steps if column} | units
+
+
+def _places(keys: Sequence[str]) -> list[str]:
+    return [str(i + 1) for i in range(len(keys))]
 
 
 def _counted_cells(measure: Measure, printer: Printer, part: Part, sign: int, cell: Vector) -> str:
@@ -185,10 +227,15 @@ def _saturated(column: str) -> str:
     return f"CAST(least(greatest(coalesce(sum({column}), 0), -{SATURATION}), {SATURATION}) AS BIGINT)"
 
 
-def _vector_sql(vector: Vector, sign: int, measure: Measure, steps: str | None, emission: Emission) -> str:
-    """The signed integer sum of one vector over a group's rows. steps: the stored column of its steps, if any."""
+def _vector_sql(
+    vector: Vector, sign: int, measure: Measure, steps: str | None, emission: Emission, *, also: str = ""
+) -> str:
+    """The signed integer sum of one vector over a group's rows. steps: the stored column of its steps, if any.
+    also: a condition on rows beside the vector's own."""
     minus = "-" if sign < 0 else ""
-    condition = f" FILTER (WHERE {print_expr(vector.filter)})" if vector.filter is not None else ""
+    conditions = [print_expr(vector.filter)] if vector.filter is not None else []
+    conditions += [also] if also else []
+    condition = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
     if vector.kind == "rows":
         counted = "*" if vector.expr is None else quote_name(steps) if steps else _presence(vector.expr)
         return f"{minus}count({counted}){condition}"

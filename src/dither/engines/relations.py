@@ -22,6 +22,7 @@ from dither.sql.printing import print_expr, quote_name, sql_type
 from dither.sql.types import Kind, Type
 
 __all__ = [
+    "RANK",
     "Emission",
     "Extent",
     "Part",
@@ -35,6 +36,9 @@ __all__ = [
     "relation_sql",
     "steps_id",
 ]
+
+RANK = "rank in its unit"
+"""Asked for like a column: the place of a heavy unit's row in the order in which rows are kept."""
 
 Part = Literal["all", "excess", "heavy", "heavy_kept", "kept"]
 """Which rows of a truncated scan: all, those cut, those of units above tau, of these the kept, all kept."""
@@ -203,8 +207,8 @@ class Printer:
 
     def _heavy(self, scan: nodes.Scan, needed: frozenset[str], condition: str) -> str:
         columns = [f"c{i} AS {quote_name(c.id)}" for i, c in enumerate(scan.columns) if c.id in needed]
-        if scan.unit in needed:
-            columns.append(f"u AS {quote_name(scan.unit)}")
+        columns += [f"u AS {quote_name(scan.unit)}"] if scan.unit in needed else []
+        columns += [f"r AS {quote_name(RANK)}"] if RANK in needed else []
         return f"SELECT {_list(columns)} FROM {self._heavy_name(scan)} WHERE {condition}"
 
     def _heavy_name(self, scan: nodes.Scan) -> str:
