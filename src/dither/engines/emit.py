@@ -109,8 +109,8 @@ def _grouped(measure: Measure, printer: Printer, part: Part, sign: int, cell: Ve
 
 
 def _lost(measure: Measure, printer: Printer) -> str:
-    """What the cut takes away, by one look at heavy units' rows: SELECT raw keys, minus the sums over excess rows, minus
-    how many units have excess rows alone in a group."""
+    """What the cut takes away, by one look at heavy units' rows: SELECT raw keys, minus the sums over excess rows,
+    minus how many units have excess rows alone in a group."""
     (tau,) = {scan.tau for scan in nodes.scans_of(measure.input)}
     key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
     wanted = _wanted(measure, key_exprs, []) | {RANK}
