@@ -67,6 +67,7 @@ def ledger_files(ledger: str) -> list[Path]:
         return []
     own = [Path(f"{place}{ending}") for ending in ("", "-wal", "-shm", ".lock")]
     chosen = [Path(place).with_suffix(ending) for ending in (".kept.duckdb", ".tuned.json")]
+    chosen += Path(place).parent.glob(f"{glob.escape(Path(place).stem)}.kept.*.parquet")
     return [*own, *chosen, *map(Path, found_beside(place))]
 
 

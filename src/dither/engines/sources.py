@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import math
-import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import duckdb
 from dither.catalog.model import Catalog, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable
 from dither.engines import csv_copy
-from dither.engines.reading import fresh_connection, parquet_reader
+from dither.engines.reading import fresh_connection, parquet_reader, stat_version
 from dither.engines.relations import Extent
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
@@ -92,7 +91,7 @@ class DatabaseFile:
         return [str(self.path), f"{self.path}.wal"]
 
     def version(self) -> str:
-        return _stat_version([self.path, Path(f"{self.path}.wal")])
+        return stat_version([self.path, Path(f"{self.path}.wal")])
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         name = table.source_name or table.name
@@ -123,7 +122,7 @@ class Files:
         return [path for paths in self._files.values() for path in paths]
 
     def version(self) -> str:
-        return _stat_version([Path(path) for path in self.files()])
+        return stat_version([Path(path) for path in self.files()])
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
@@ -342,15 +341,3 @@ def _find_table(connection: duckdb.DuckDBPyConnection, name: str, *, views: bool
         [views, bare.lower(), (schema or "main").lower()],
     ).fetchall()
     return f"source.{quote_name(rows[0][0])}.{quote_name(rows[0][1])}" if rows else None
-
-
-def _stat_version(paths: list[Path]) -> str:
-    facts: list[tuple[str, tuple[int, int, int] | None]] = []
-    for path in paths:
-        try:
-            stat = os.stat(path)
-        except FileNotFoundError:
-            facts.append((str(path), None))
-            continue
-        facts.append((str(path), (stat.st_size, stat.st_mtime_ns, stat.st_ino)))
-    return repr(facts)
