@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from dither.catalog.model import Catalog
@@ -89,11 +90,20 @@ def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:
 
 
 def _encoded(vector: nodes.Vector, measure: nodes.Measure) -> tuple[Any, ...]:
-    names: dict[str, str] = {}
-    _encode(measure.input, "", names)
-    for key in measure.keys:
-        _encode(key.expr, "", names)
-    return _encode(vector, "", names)  # type: ignore[no-any-return]
+    return _encode(vector, "", dict(_names(measure)))  # type: ignore[no-any-return]
+
+
+def _names(measure: nodes.Measure) -> dict[str, str]:
+    """Column ids by their order in a measure's rows and keys, under which all its vectors are encoded. Kept with the
+    measure."""
+    known: dict[str, str] | None = measure.__dict__.get("_names")
+    if known is None:
+        known = {}
+        _encode(measure.input, "", known)
+        for key in measure.keys:
+            _encode(key.expr, "", known)
+        object.__setattr__(measure, "_names", known)
+    return known
 
 
 def _encode(value: Any, field: str, names: dict[str, str]) -> Any:
@@ -121,11 +131,18 @@ def _encode(value: Any, field: str, names: dict[str, str]) -> Any:
             )
         case tuple():
             return tuple(_encode(item, field, names) for item in value)
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            inside = tuple((f.name, _encode(getattr(value, f.name), f.name, names)) for f in fields(value))
-            return (type(value).__name__, *inside)
         case _:
-            return (type(value).__name__, repr(value))
+            kind = type(value)
+            inside = _fields_of(kind)  # type: ignore[arg-type]  # mypy holds that a type has no hash
+            if inside is None:
+                return (kind.__name__, repr(value))
+            return (kind.__name__, *((name, _encode(getattr(value, name), name, names)) for name in inside))
+
+
+@lru_cache(maxsize=256)
+def _fields_of(kind: type) -> tuple[str, ...] | None:
+    """Names of a dataclass's fields, in order; None for anything else."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def _renamed(identifier: str, names: dict[str, str]) -> str:
