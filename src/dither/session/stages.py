@@ -61,7 +61,7 @@ def prepare(
     analyst: str,
     release: str,
     version_of: Callable[[nodes.Measure], str],
-    released: Callable[[str], Sequence[ReleasedVector]],
+    released: Callable[[Sequence[str]], Sequence[Sequence[ReleasedVector]]],
 ) -> Stage:
     """A stage with its needs looked up. `before`: the earlier stages, reserved already."""
     by_name = {stage.name: stage for stage in before}
