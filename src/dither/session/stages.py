@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from dither.accounting import Price
@@ -38,7 +39,7 @@ class Stage:
     def wanted(self) -> list[Need]:
         return [need for need in self.needs if need.known is None]
 
-    @property
+    @cached_property
     def cost(self) -> Price:
         return cost_of(self.priced, self.wanted)
 
