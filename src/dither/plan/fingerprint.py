@@ -50,8 +50,7 @@ def measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
 
 
 def _measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
-    names: dict[str, str] = {}
-    rows = _encode(measure.input, "", names)
+    rows, names = _rows(measure)
     unit = _renamed(measure.unit, names)
     keys = tuple(_encode(key.expr, "", names) for key in measure.keys)
     domain = None if measure.domain is None else hashlib.sha256(measure.domain.source.encode()).hexdigest()
@@ -70,15 +69,13 @@ def _measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
 
 def rows_digest(measure: nodes.Measure, catalog: Catalog) -> str:
     """Digest of the rows that a measure aggregates, whatever they are grouped by."""
-    names: dict[str, str] = {}
-    rows = _encode(measure.input, "", names)
+    rows, names = _rows(measure)
     return _digest("rows", rows, _renamed(measure.unit, names), measure.tau, measure.row_unit, catalog.promise_digest())
 
 
 def expression_digest(value: Expr | nodes.Vector, measure: nodes.Measure) -> str:
     """Digest of a key or a vector over a measure's rows: equal for equal ones over rows of the same digest."""
-    names: dict[str, str] = {}
-    _encode(measure.input, "", names)
+    _, names = _rows(measure)
     return _digest(_encode(value, "", names))
 
 
@@ -90,20 +87,22 @@ def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:
 
 
 def _encoded(vector: nodes.Vector, measure: nodes.Measure) -> tuple[Any, ...]:
-    return _encode(vector, "", dict(_names(measure)))  # type: ignore[no-any-return]
+    _, names = _rows(measure)
+    for key in measure.keys:
+        _encode(key.expr, "", names)
+    return _encode(vector, "", names)  # type: ignore[no-any-return]
 
 
-def _names(measure: nodes.Measure) -> dict[str, str]:
-    """Column ids by their order in a measure's rows and keys, under which all its vectors are encoded. Kept with the
+def _rows(measure: nodes.Measure) -> tuple[Any, dict[str, str]]:
+    """A measure's rows, encoded, and the names of their columns, for what is encoded after them. Kept with the
     measure."""
-    known: dict[str, str] | None = measure.__dict__.get("_names")
+    known: tuple[Any, dict[str, str]] | None = measure.__dict__.get("_rows")
     if known is None:
-        known = {}
-        _encode(measure.input, "", known)
-        for key in measure.keys:
-            _encode(key.expr, "", known)
-        object.__setattr__(measure, "_names", known)
-    return known
+        names: dict[str, str] = {}
+        known = _encode(measure.input, "", names), names
+        object.__setattr__(measure, "_rows", known)
+    rows, names = known
+    return rows, dict(names)
 
 
 def _encode(value: Any, field: str, names: dict[str, str]) -> Any:
