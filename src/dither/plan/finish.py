@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -133,7 +134,7 @@ def from_sql(sql: str) -> Json:
 
 
 def column_named(name: str) -> Json:
-    return {**copy.deepcopy(_column_shape()), "column_names": [name]}
+    return {**_column_shape(), "column_names": [name]}
 
 
 def list_of(names: Sequence[str]) -> Json:
@@ -181,6 +182,22 @@ def only_picks(tree: Json) -> bool:
     return True
 
 
+def picked(tree: Json) -> tuple[str, ...] | None:
+    """The columns that a finish shows, where it is `SELECT columns FROM` one noisy table and nothing else; None for any
+    other."""
+    shape, parts = _select_shape(), ("select_list", "from_table")
+    if tree.keys() != shape.keys() or any(tree[part] != shape[part] for part in shape if part not in parts):
+        return None
+    places = ("query_location", "query_location_length", "table_name", "qualified_name")
+    table, one = tree["from_table"], shape["from_table"]
+    if table.keys() != one.keys() or any(table[part] != one[part] for part in one if part not in places):
+        return None
+    items = tree["select_list"]
+    if any(item["class"] != "COLUMN_REF" or len(item["column_names"]) != 1 for item in items):
+        return None
+    return tuple(item["column_names"][0] for item in items)
+
+
 def item_name(item: Tree) -> str:
     """What an output column is called: its alias, its column, or what was written."""
     if item.alias:
@@ -191,19 +208,27 @@ def item_name(item: Tree) -> str:
 
 
 def _from_of(sql: str) -> Json:
-    return copy.deepcopy(_parsed_from(sql))
+    node: Json = json.loads(_parsed_from(sql))
+    return node
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed_from(sql: str) -> Json:
-    node: Json = embedded.parse_json(sql)["statements"][0]["node"]["from_table"]
-    return node
+def _parsed_from(sql: str) -> str:
+    """As text: it is read anew for each tree that it becomes a part of."""
+    return json.dumps(embedded.parse_json(sql)["statements"][0]["node"]["from_table"])
 
 
 @functools.lru_cache(maxsize=1)
 def _column_shape() -> Json:
-    """A column reference as this version of DuckDB writes it."""
+    """A column reference as this version of DuckDB writes it: nothing in it but names and numbers."""
     node: Json = embedded.parse_json("SELECT x")["statements"][0]["node"]["select_list"][0]
+    return node
+
+
+@functools.lru_cache(maxsize=1)
+def _select_shape() -> Json:
+    """SELECT x FROM t as this version of DuckDB writes it."""
+    node: Json = embedded.parse_json("SELECT x FROM t")["statements"][0]["node"]
     return node
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -34,6 +35,10 @@ LARGEST_DOMAIN = 2**20 + 1
 """Groups of one list: as many days as a running total may have, and the group of NULL."""
 LARGEST_PRODUCT = 5 * 10**6
 """Most combinations of column values that are looked through to derive a list."""
+MOST_LISTS = 64
+"""Lists that a session remembers, oldest forgotten first: every question may filter by something else."""
+MOST_LISTED = 4 * LARGEST_DOMAIN
+"""Groups in all of them together."""
 MOST_EXPANSIONS = 5_000
 """Most projected columns that are written out: each could name the one below it several times."""
 
@@ -55,6 +60,15 @@ class KeyLists:
     """(table, column) of a public table -> its distinct values, NULL among them as None."""
     cache: dict[str, Domain] = field(default_factory=dict, compare=False)
     """Lists by what they were derived from."""
+
+    turn: threading.Lock = field(default_factory=threading.Lock, compare=False)
+
+    def remember(self, domain: Domain) -> None:
+        with self.turn:
+            listed = domain.size + sum(known.size for known in self.cache.values())
+            while self.cache and (len(self.cache) >= MOST_LISTS or listed > MOST_LISTED):
+                listed -= self.cache.pop(next(iter(self.cache))).size
+            self.cache[domain.source] = domain
 
     def domain(self, relation: Relation, keys: tuple[nodes.Key, ...], span: Span | None) -> Domain | None:
         """The list of all groups of these keys; None where it is private and the budget has a delta to select with."""
@@ -245,7 +259,7 @@ class _Derivation:
         if known is None:
             columns, _ = embedded.run(sql, self.tables)
             known = Domain(columns, len(next(iter(columns.values()))), source)
-            self.lists.cache[source] = known
+            self.lists.remember(known)
         return known
 
     def _size(self, sql: str) -> int:

@@ -110,6 +110,7 @@ class Lowering:
             tuple(aliases),
             tuple(phase for phase in self.phases if phase.name in needed),
             finish.only_picks(whole.tree),
+            finish.picked(whole.tree),
             cubes,
             apart,
         )

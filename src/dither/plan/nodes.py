@@ -344,6 +344,8 @@ class Plan:
     """Questions inside this one, answered before it, in order."""
     plain: bool = False
     """The finish only picks and orders columns: it cannot fail, so it need not be rehearsed."""
+    picked: tuple[str, ...] | None = None
+    """The columns of its one noisy table, where the finish shows those and does nothing else."""
     cubes: tuple[Cube, ...] = ()
     """Vectors that can be measured together."""
     apart: tuple[str, ...] = ()

@@ -52,6 +52,7 @@ __all__ = [
     "distance_of",
     "price_plan",
     "root_down",
+    "selects_groups",
 ]
 
 
@@ -247,6 +248,11 @@ class PricedPlan:
         for event in self.events:
             total = total + price(event)
         return total
+
+
+def selects_groups(plan: nodes.Plan) -> bool:
+    """Are there private groups in it, or in a question inside it? Only those take something of a delta."""
+    return any(measure.has_private_keys for part in _parts(plan) for measure in part.measures)
 
 
 def price_plan(plan: nodes.Plan, offer: Offer, catalog: Catalog, *, delta_per_question: Fraction) -> PricedPlan:

@@ -200,7 +200,8 @@ class Rewriter:
 
     def _copy(self, tree: Tree, changed: Json) -> Json:
         tree.done()
-        return {**copy.deepcopy(tree.data), **changed}
+        kept = {field: value for field, value in tree.data.items() if field not in changed}
+        return {**copy.deepcopy(kept), **changed}
 
     def _child(self, tree: Tree, field: str) -> Json:
         return self.expr(tree.need_child(field))

@@ -99,7 +99,7 @@ class Foresight:
             analyst=self._session.analyst,
             release=self._epoch,
             version_of=self._session.facts.version_of,
-            released=lambda identity: [*self._released(identity), *planned.get(identity, ())],
+            released=lambda names: [[*self._released(name), *planned.get(name, ())] for name in names],
         )
 
     def _released(self, identity: str) -> Sequence[ReleasedVector]:

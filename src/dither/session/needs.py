@@ -39,10 +39,11 @@ def find_needs(
     *,
     analyst: str,
     identity: Callable[[int, int], str],
-    released: Callable[[str], Sequence[ReleasedVector]],
+    released: Callable[[Sequence[str]], Sequence[Sequence[ReleasedVector]]],
     limit: Fraction | None = None,
 ) -> list[Need]:
     """Every vector of the plan, in order, with what is known of it.
+    released: the kept measurements of each of the named vectors.
     limit: what the asker may be charged in all, on the meter of the offer; None: what measuring everything costs.
     What others paid for and would carry the sum beyond it is measured anew."""
     own = {
@@ -52,7 +53,8 @@ def find_needs(
     }
     if limit is None:
         limit = _charged(priced, own)
-    options = {place: _usable(need, released(need.identity), analyst, priced.offer) for place, need in own.items()}
+    kept = zip(own.items(), released([need.identity for need in own.values()]), strict=True)
+    options = {place: _usable(need, found, analyst, priced.offer) for (place, need), found in kept}
     paid = {place: [option for option in usable if option.paid] for place, usable in options.items()}
     found = own
     for usable in (paid, options):

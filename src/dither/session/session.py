@@ -31,7 +31,7 @@ from dither.plan.explain import Explanation, explain_choices, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
 from dither.plan.phases import bind_measure, blank
-from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
+from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan, selects_groups
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
@@ -309,12 +309,15 @@ class Session(OpaqueStatistics):
 
     def price_of(self, plan: nodes.Plan, offer: Offer, *, delta: Fraction | None = None) -> PricedPlan:
         """Noise and price of a plan under an offer. Reads nothing. delta: a narrower limit for private groups."""
-        share = self.catalog.budget.delta_per_question
-        if share is None:
-            share = self.ledger.budget.delta_selection / 1000
+        share = self._delta_share() if selects_groups(plan) else Fraction(0)
         if delta is not None:
             share = min(share, delta)
         return price_plan(plan, offer, self.catalog, delta_per_question=share)
+
+    def _delta_share(self) -> Fraction:
+        """What one question may use to select private groups with."""
+        declared = self.catalog.budget.delta_per_question
+        return self.ledger.budget.delta_selection / 1000 if declared is None else declared
 
     def rehearse(self, priced: PricedPlan) -> None:
         """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
@@ -396,7 +399,7 @@ class Session(OpaqueStatistics):
             analyst=self.analyst,
             release=epoch,
             version_of=self.facts.version_of,
-            released=lambda identity: self.ledger.released(identity, epoch),
+            released=lambda identities: self.ledger.all_released(identities, epoch),
         )
 
     def _pay_for_reuse(self, needs: Sequence[Need]) -> None:

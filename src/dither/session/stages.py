@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from dither.accounting import Price
@@ -38,7 +39,7 @@ class Stage:
     def wanted(self) -> list[Need]:
         return [need for need in self.needs if need.known is None]
 
-    @property
+    @cached_property
     def cost(self) -> Price:
         return cost_of(self.priced, self.wanted)
 
@@ -61,7 +62,7 @@ def prepare(
     analyst: str,
     release: str,
     version_of: Callable[[nodes.Measure], str],
-    released: Callable[[str], Sequence[ReleasedVector]],
+    released: Callable[[Sequence[str]], Sequence[Sequence[ReleasedVector]]],
 ) -> Stage:
     """A stage with its needs looked up. `before`: the earlier stages, reserved already."""
     by_name = {stage.name: stage for stage in before}

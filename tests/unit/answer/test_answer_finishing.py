@@ -1,15 +1,20 @@
-"""The finish over large and empty tables: what is refused, and what has no interval."""
+"""The finish over large and empty tables: what is refused, and what has no interval; and what needs no database."""
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dither.answer.finishing import finish
 from dither.errors import QueryRefused
 from dither.noise import insecure_seeded
 from dither.sql import embedded
+from support.clinic import clinic
 from support.worlds import World, catalog_text
 
 FIRST = dt.date(100, 1, 1)
@@ -74,3 +79,69 @@ def test_a_finish_that_takes_too_long_is_refused_before_it_is_paid(monkeypatch: 
         some.session.ask(f"{joined} WHERE a.n * b.n + c.n = 12345", epsilon=1)
     assert refused.value.code == "F-175"
     assert not some.ledger.entries()
+
+
+@pytest.fixture(scope="module")
+def patients() -> Iterator[World]:
+    found = clinic()
+    yield found
+    found.close()
+
+
+COLUMNS = {
+    "a number, a total and a mean": "SELECT COUNT(*) AS n, SUM(income) AS s, AVG(price) AS m FROM t",
+    "integers and NULL": "SELECT age, COUNT(*) AS n, SUM(age) AS s FROM t GROUP BY age",
+    "texts and NULL": "SELECT region, SUM(price) AS s FROM t GROUP BY region",
+    "private texts": "SELECT note, COUNT(*) AS n FROM t GROUP BY note",
+    "booleans and NULL": "SELECT flag, COUNT(*) AS n FROM t GROUP BY flag",
+    "dates": "SELECT d, COUNT(*) AS n FROM t GROUP BY d",
+    "moments": "SELECT DATE_TRUNC('month', ts) AS month, COUNT(*) AS n FROM t GROUP BY month",
+    "decimals": "SELECT FLOOR(price / 100) AS p, COUNT(*) AS n FROM t GROUP BY p",
+    "one column twice": "SELECT COUNT(*), COUNT(*), region FROM t GROUP BY region",
+    "undefined means": "SELECT d, AVG(income) AS m, BOOL_OR(flag) AS b FROM t GROUP BY d",
+    "quantiles": "SELECT region, MEDIAN(age) AS m, MAX(d) AS last FROM t GROUP BY region",
+    "no group": "SELECT note, COUNT(*) AS n FROM t WHERE age > 40 GROUP BY note",
+}
+
+
+@pytest.mark.parametrize("sql", COLUMNS.values(), ids=COLUMNS)
+def test_columns_shown_as_they_are_are_those_that_the_database_gives(patients: World, sql: str) -> None:
+    """Catches a NULL, a type or a kind of array that comes out else without a database."""
+    # So little that means over days without people are undefined.
+    answer = patients.session.ask(sql, epsilon=0.05)
+    assert answer.plan.picked is not None
+    by_database = finish(replace(answer.plan, picked=None), answer.tables)
+    assert answer.finished.types == by_database.types
+    for ours, theirs in zip(answer.finished.columns, by_database.columns, strict=True):
+        assert (type(ours), ours.dtype, ours.tolist()) == (type(theirs), theirs.dtype, theirs.tolist())
+
+
+def test_counts_and_sums_of_listed_groups_take_no_database(patients: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: Any) -> Any:
+        raise AssertionError("the finish ran in the database")
+
+    answer = patients.session.ask("SELECT region, COUNT(*) AS n, SUM(income) AS s FROM t GROUP BY region", epsilon=1)
+    monkeypatch.setattr(embedded, "run", run)
+    again = finish(answer.plan, answer.tables)
+    assert [column.tolist() for column in again.columns] == [column.tolist() for column in answer.finished.columns]
+    # A change of the answer's own columns is none of what its intervals are computed from.
+    assert not any(np.shares_memory(again.columns[1], values) for values in answer.tables[0].values)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT region, COUNT(*) AS n FROM t GROUP BY region ORDER BY n",
+        "SELECT region, COUNT(*) AS n FROM t GROUP BY region LIMIT 1",
+        "SELECT DISTINCT COUNT(*) AS n FROM t GROUP BY region",
+        "SELECT region, COUNT(*) AS n FROM t GROUP BY region HAVING COUNT(*) > 5",
+        "SELECT region, COUNT(*) AS n FROM t GROUP BY region QUALIFY ROW_NUMBER() OVER (ORDER BY n) = 1",
+        "SELECT region, 2 * COUNT(*) AS n FROM t GROUP BY region",
+        "SELECT region, COUNT(*) AS n FROM t GROUP BY ROLLUP (region)",
+        "SELECT n FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS x WHERE n > 3",
+        "SELECT region, COUNT(*) AS n FROM t GROUP BY region UNION ALL SELECT kind, COUNT(*) FROM o GROUP BY kind",
+        "SELECT (SELECT COUNT(*) FROM t) AS a, (SELECT COUNT(*) FROM o) AS b",
+    ],
+)
+def test_a_finish_that_does_something_is_run(patients: World, sql: str) -> None:
+    assert patients.session.plan(sql).picked is None
