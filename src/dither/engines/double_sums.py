@@ -37,7 +37,9 @@ def double_sum(vector: Vector, rows: nodes.Rows, emission: Emission, condition: 
         return None
     scan = _one_to_one(rows)
     extent = None if scan is None else emission.extent(scan.table)
-    if scan is None or extent is None or extent.rows * max(abs(vector.lo), abs(vector.hi)) > EXACT:
+    # Beside the terms as written: sums of them without their constant, should the engine take it out of the sum.
+    largest = max(abs(vector.lo), abs(vector.hi), vector.hi - vector.lo)
+    if scan is None or extent is None or extent.rows * largest > EXACT:
         return None
     twice = _twice(vector, expr, _ends(expr, rows, emission), nan="")
     return None if twice is None else f"CAST(sum({twice}){condition} * {_text(1 / (2 * vector.step))} AS BIGINT)"

@@ -48,6 +48,8 @@ SETTINGS = (
     # And group columns that are narrowed first cost a cast a row, where a plain array of groups needs none.
     "SET GLOBAL disabled_optimizers='compressed_materialization,top_n_window_elimination'",
     "SET GLOBAL preserve_insertion_order=false",
+    # Files are on a local disk, which the system reads ahead: reading whole row groups first takes 14 MB for nothing.
+    "SET GLOBAL disable_parquet_prefetching=true",
     # Histograms of a million cells count in a plain array, where the cells' range is known: four times as fast.
     "SET GLOBAL perfect_ht_threshold=21",
 )
