@@ -87,7 +87,8 @@ def open_catalog(
     location = resolve_source(catalog) if frame is None else ""
     where = resolve_ledger(catalog) if ledger is None else ledger
     # Before anything is open that a refusal would leave open.
-    chosen = recall(catalog, where)
+    asker = _analyst(catalog, analyst)
+    chosen = recall(catalog, where, asker if catalog.analysts else None)
     engine = open_engine(catalog, location, kept_path=_kept_path(catalog, where), frame=frame)
     try:
         _match(catalog, engine)
@@ -102,15 +103,17 @@ def open_catalog(
     except BaseException:
         engine.close()
         raise
-    taus = {**chosen.taus, **_declared_taus(catalog)}
+    declared = _declared_taus(catalog)
+    own_taus = {table: tau for table, tau in chosen.own_taus.items() if table not in declared}
     return Session(
         catalog,
         engine,
         book,
-        analyst=_analyst(catalog, analyst),
+        analyst=asker,
         entropy=entropy,
         clock=clock,
-        taus=taus,
+        taus={**chosen.taus, **own_taus, **declared},
+        own_taus=own_taus,
         bounds=chosen.bounds,
         ledger_location=where,
         other_ledgers=ledgers_beside(book, source=location, where=where),

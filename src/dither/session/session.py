@@ -73,6 +73,7 @@ class Session(OpaqueStatistics):
         entropy: Entropy | None = None,
         clock: Clock | None = None,
         taus: Mapping[str, int] | None = None,
+        own_taus: Mapping[str, int] | None = None,
         bounds: Mapping[tuple[str, str], tuple[float, float]] | None = None,
         ledger_location: str = "",
         other_ledgers: Sequence[OtherLedger] = (),
@@ -90,6 +91,8 @@ class Session(OpaqueStatistics):
         self.facts = Facts(catalog, engine)
         self.taus = dict(taus or {})
         """Folded table name -> rows kept per unit, for tables where it is declared or tuned."""
+        self.own_taus = dict(own_taus or {})
+        """Of `taus`, those that this analyst tuned for themselves."""
         self.bounds = dict(bounds or {})
         """(folded table, column) -> bounds chosen privately for a column that declares none."""
         self.apart_ledgers: dict[str, ApartLedger[RandomLoss]] = {}
@@ -227,7 +230,8 @@ class Session(OpaqueStatistics):
 
     def tune(self, table: str, *, epsilon: Number | None = None, for_epsilon: Number = 1, groups: int = 1) -> Tuned:
         """Fix how many rows one unit keeps in `table`, privately unless the catalog declares it, and store the rows
-        that count so that questions run faster. epsilon: what the choice may cost; see `dither.session.tune`."""
+        that count so that questions run faster. epsilon: what the choice may cost. A declared analyst chooses for
+        themselves alone; see `dither.session.tune`."""
         from dither.session.tune import tune
 
         return tune(self, table, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
