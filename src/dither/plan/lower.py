@@ -112,6 +112,7 @@ class Lowering:
             finish.only_picks(whole.tree),
             cubes,
             apart,
+            keyed=whole.keyed,
         )
 
     def measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:

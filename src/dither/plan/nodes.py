@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from dither.plan.row_keys import Keyed
 from dither.sql.expressions import Expr, Payload
 from dither.sql.types import Type
 
@@ -350,6 +351,8 @@ class Plan:
     """Why groupings of the same rows cannot, in words."""
     weights: tuple[Fraction, ...] = ()
     """For each measure how many times the usual share of an offer its vectors get; () where all get one."""
+    keyed: Keyed | None = None
+    """The finish with columns that tell its rows apart, to match replicates by; None where nothing does."""
 
 
 @dataclass(frozen=True)
