@@ -100,6 +100,10 @@ class Foresight:
             release=self._epoch,
             version_of=self._session.facts.version_of,
             released=lambda identity: [*self._released(identity), *planned.get(identity, ())],
+            beside=lambda entry: [
+                *self._session.ledger.vectors_in(entry),
+                *(vector for known in planned.values() for vector in known if vector.entry_id == entry),
+            ],
         )
 
     def _released(self, identity: str) -> Sequence[ReleasedVector]:

@@ -401,6 +401,7 @@ class Session(OpaqueStatistics):
             release=epoch,
             version_of=self.facts.version_of,
             released=lambda identity: self.ledger.released(identity, epoch),
+            beside=self.ledger.vectors_in,
         )
 
     def _pay_for_reuse(self, needs: Sequence[Need]) -> None:
