@@ -148,6 +148,8 @@ class Offer:
 
     epsilon: Fraction | None = None
     rho: Fraction | None = None
+    delta: Fraction | None = None
+    """The most that choosing private groups may cost in all, where the asker said so."""
 
     @classmethod
     def create(cls, *, epsilon: Number | None = None, rho: Number | None = None) -> Offer:
@@ -195,6 +197,11 @@ class PricedMeasure:
     """Position of the vector whose noisy counts decide which private keys appear."""
     threshold: int = 0
     selection: SelectionEvent | None = None
+
+    def price_at(self, position: int) -> Price:
+        """What one vector costs whoever uses it again: the one that selects, with the selection."""
+        own = self.vectors[position].price
+        return own if self.selection is None or position != self.selecting else own + price(self.selection)
 
 
 @dataclass(frozen=True)

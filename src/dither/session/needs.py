@@ -2,9 +2,9 @@
 
 Flow: `Session.ask` and `explain` look vectors up here; what is not known is reserved, measured and paid for.
 A released vector serves when it is at least as accurate as the one planned, and this analyst has paid for it, or its
-stored price fits the offer (their allowance is then charged, once; the data set is not). To have paid for a grouping that was
-measured with others is to have paid for the coarser ones, which are sums over it. All that is charged for one question,
-measured anew or paid for like that, stays within the offer.
+stored price fits the offer (their allowance is then charged, once; the data set is not). To have paid for a grouping
+that was measured with others is to have paid for the coarser ones, which are sums over it. All that is charged for one
+question, measured anew or paid for like that, stays within the offer.
 Proof: docs/proofs/plan/reuse.md
 """
 
@@ -53,8 +53,7 @@ def find_needs(
         for m, each in enumerate(priced.measures)
         for p, v in enumerate(each.vectors)
     }
-    if limit is None:
-        limit = _charged(priced, own)
+    most = _Most(_charged(priced, own) if limit is None else limit, _most_delta(priced, own, whole=limit is not None))
     options = {
         place: _usable(need, released(need.identity), lambda v: _has_paid(analyst, v, beside), priced.offer)
         for place, need in own.items()
@@ -64,8 +63,21 @@ def find_needs(
     for usable in (paid, options):
         for ways in _ways(priced, usable):
             tried = (found | way for way in ways)
-            found = next((way for way in tried if _charged(priced, way) <= limit), found)
+            found = next((way for way in tried if most.admits(priced, way)), found)
     return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Most:
+    """What the asker may be charged: on the meter of the offer, and for choosing private groups."""
+
+    amount: Fraction
+    delta: Fraction | None
+
+    def admits(self, priced: PricedPlan, found: Found) -> bool:
+        if _charged(priced, found) > self.amount:
+            return False
+        return self.delta is None or _cost(priced, found).delta <= self.delta
 
 
 Found = Mapping[Place, Need]
@@ -93,9 +105,19 @@ def unpaid(needs: Iterable[Need]) -> Price:
     return sum({(one.entry_id, one.position): one.price for one in known}.values(), Price())
 
 
+def _cost(priced: PricedPlan, found: Found) -> Price:
+    return cost_of(priced, [need for need in found.values() if need.known is None]) + unpaid(found.values())
+
+
 def _charged(priced: PricedPlan, found: Found) -> Fraction:
-    fresh = cost_of(priced, [need for need in found.values() if need.known is None])
-    return _on_meter(fresh + unpaid(found.values()), priced.offer)
+    return _on_meter(_cost(priced, found), priced.offer)
+
+
+def _most_delta(priced: PricedPlan, own: Found, *, whole: bool) -> Fraction | None:
+    """None where the asker set no limit: then what others measured may have cost more than this question would."""
+    if priced.offer.delta is None:
+        return None
+    return priced.offer.delta if whole else _cost(priced, own).delta
 
 
 def _on_meter(price: Price, offer: Offer) -> Fraction:

@@ -317,7 +317,7 @@ class Session(OpaqueStatistics):
         if share is None:
             share = self.ledger.budget.delta_selection / 1000
         if delta is not None:
-            share = min(share, delta)
+            share, offer = min(share, delta), replace(offer, delta=delta)
         return price_plan(plan, offer, self.catalog, delta_per_question=share)
 
     def rehearse(self, priced: PricedPlan) -> None:
@@ -447,7 +447,8 @@ class Session(OpaqueStatistics):
             keys, values = noisy[need.measure, need.position]
             payload = vectors.pack(keys, values)
             facts = vectors.law_facts(need.priced.law)
-            fresh[need.measure, need.position] = NewVector(need.identity, facts, need.priced.price, payload)
+            cost = priced.measures[need.measure].price_at(need.position)
+            fresh[need.measure, need.position] = NewVector(need.identity, facts, cost, payload)
         return fresh
 
     def fresh_entropy(self) -> Entropy:

@@ -14,7 +14,11 @@ from support.worlds import World, catalog_text
 TABLES = """[tables.t]
 privacy_unit = "uid"
 max_rows_per_unit = 1
-columns = { g = { type = "integer", bounds = [0, 2] }, h = { type = "integer", bounds = [0, 1] }, town = { type = "text" } }"""
+[tables.t.columns]
+g = { type = "integer", bounds = [0, 2] }
+h = { type = "integer", bounds = [0, 1] }
+town = { type = "text" }
+"""
 CUBE = "SELECT g, h, COUNT(*) AS n FROM t GROUP BY CUBE (g, h)"
 ALL = "SELECT COUNT(*) AS n FROM t"
 BY_G = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"
@@ -46,7 +50,7 @@ def rho_of(world: World, name: str | None) -> Fraction:
 
 
 def buy(session: Session, keys: str, offer: Fraction) -> None:
-    """Have it pay for a count that was measured among others: beside others it has paid for, for a part of the offer."""
+    """Have it pay for a count that was measured in a cube: beside others it has paid for, for a part of the offer."""
     session.ask(f"SELECT {keys}, {OTHERS} FROM t GROUP BY {keys}", rho=2)
     session.ask(f"SELECT {keys}, COUNT(*) AS n, {OTHERS} FROM t GROUP BY {keys}", rho=offer)
 
@@ -89,3 +93,38 @@ def test_a_grouping_of_another_aggregate_or_measurement_is_not_paid_for(world: W
     assert b.ask(BY_G, rho=OFFER / 100).charged.rho == 0 and rho_of(world, "b") == paid
     b.ask("SELECT g, SUM(h) AS s FROM t GROUP BY g", rho=OFFER / 100)
     assert rho_of(world, "b") > paid
+
+
+TOWNS = "SELECT town, COUNT(*) AS n FROM t GROUP BY town"
+
+
+def test_who_uses_private_groups_again_is_charged_their_selection_once(world: World) -> None:
+    # The noise was charged, and the delta of the selection was not: the groups seemed to be free.
+    a, b = as_analyst(world, "a"), as_analyst(world, "b")
+    first = a.ask(TOWNS, epsilon=1)
+    assert first.charged.delta > 0 and world.ledger.spent("a").delta == first.charged.delta
+    dataset = world.ledger.spent()
+    assert b.ask(TOWNS + " ORDER BY town DESC", epsilon=1).charged.epsilon == 0
+    assert b.ask(TOWNS + " HAVING COUNT(*) > 5", epsilon=1).charged.epsilon == 0
+    assert world.ledger.spent("b") == world.ledger.spent("a") and world.ledger.spent() == dataset
+    assert world.ledger.verify().holds
+
+
+def test_vectors_of_one_selection_are_charged_its_delta_once(world: World) -> None:
+    a, b = as_analyst(world, "a"), as_analyst(world, "b")
+    both = "SELECT town, COUNT(*) AS n, SUM(g) AS s FROM t GROUP BY town"
+    delta = a.ask(both, epsilon=1).charged.delta
+    b.ask(both, epsilon=1)
+    assert world.ledger.spent("b").delta == delta
+    b.ask(TOWNS, epsilon="0.1")
+    assert world.ledger.spent("b").delta == delta
+
+
+def test_a_selection_that_costs_more_delta_than_was_allowed_is_made_anew(world: World) -> None:
+    a, b = as_analyst(world, "a"), as_analyst(world, "b")
+    a.ask(TOWNS, epsilon=1)
+    limited = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-12) town, COUNT(*) AS n FROM t GROUP BY town"
+    )
+    assert b.ask(limited).charged.delta == Fraction(1, 10**12) == world.ledger.spent("b").delta
+    assert a.ask(limited).charged.epsilon == 0
