@@ -17,7 +17,14 @@ from dither.catalog.model import Catalog
 from dither.plan import nodes
 from dither.sql.expressions import Expr
 
-__all__ = ["expression_digest", "measure_digest", "plan_fingerprint", "rows_digest", "vector_identity"]
+__all__ = [
+    "columns_in_order",
+    "expression_digest",
+    "measure_digest",
+    "plan_fingerprint",
+    "rows_digest",
+    "vector_identity",
+]
 
 _ID_FIELDS = frozenset({"id", "unit", "outputs", "tie_break"})
 
@@ -79,6 +86,14 @@ def expression_digest(value: Expr | nodes.Vector, measure: nodes.Measure) -> str
     names: dict[str, str] = {}
     _encode(measure.input, "", names)
     return _digest(_encode(value, "", names))
+
+
+def columns_in_order(measure: nodes.Measure) -> list[str]:
+    """Ids of the columns of a measure's rows, in the order in which digests name them: measures of the same digest have
+    the same columns at the same places."""
+    names: dict[str, str] = {}
+    _encode(measure.input, "", names)
+    return list(names)
 
 
 def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:

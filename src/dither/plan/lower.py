@@ -18,10 +18,10 @@ from dither.errors import QueryRefused
 from dither.plan import finish, grouped, nodes, phases, rows, running, separable
 from dither.plan.choices import Choices
 from dither.plan.cubes import find_cubes
-from dither.plan.fingerprint import expression_digest, measure_digest
 from dither.plan.from_clause import from_clause
 from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
+from dither.plan.merging import merge, moved
 from dither.plan.recipes import along
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Ids, PublicFacts, Relation
@@ -94,40 +94,26 @@ class Lowering:
         names = whole.measures
         own = [measure for measure in self.measures if measure.name in names]
         self.measures = [measure for measure in self.measures if measure.name not in names]
-        kept, aliases = self.measured_once(own)
-        cubes, apart = find_cubes(kept, self.catalog)
+        merged = merge(own, self.catalog)
+        cubes, apart = find_cubes(merged.measures, self.catalog)
         needed = {name for measure in own for name in phases.named_in(measure)} if self.phases else set()
         return nodes.Plan(
             text,
-            tuple(kept),
+            merged.measures,
             finish.to_sql(whole.tree),
             whole.with_ends,
             whole.roles,
             whole.columns,
-            tuple((measure.name, tuple(self.recipes[measure.name])) for measure in own),
+            tuple((m.name, moved(self.recipes[m.name], merged.places[m.name])) for m in own),
             tuple(sorted(self.tables)),
             tuple(dict.fromkeys(self.notes)),
-            tuple(aliases),
+            merged.aliases,
             tuple(phase for phase in self.phases if phase.name in needed),
             finish.only_picks(whole.tree),
             cubes,
             apart,
             keyed=whole.keyed,
         )
-
-    def measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:
-        """Measures that are the same are read and paid for once."""
-        if len(measures) < 2:
-            return measures, []
-        kept: dict[object, nodes.Measure] = {}
-        aliases = []
-        for measure in measures:
-            vectors = tuple(expression_digest(vector, measure) for vector in measure.vectors)
-            same = (measure_digest(measure, self.catalog), vectors, tuple(k.id for k in measure.keys))
-            first = kept.setdefault(same, measure)
-            if first is not measure:
-                aliases.append((measure.name, first.name))
-        return list(kept.values()), aliases
 
     def query(self, tree: Tree, environment: Environment, outer: Scope | None = None) -> Lowered:
         """Any query: SELECT or set operation, with its CTEs."""

@@ -259,12 +259,12 @@ class PricedPlan:
 def price_plan(plan: nodes.Plan, offer: Offer, catalog: Catalog, *, delta_per_question: Fraction) -> PricedPlan:
     """Noise and price of every vector. `delta_per_question`: failure mass its key selections may use together."""
     measured = [
-        (*_with_selection(measure, catalog), weight)
+        (_with_selection(measure, catalog)[0], weights)
         for part in _parts(plan)
-        for measure, weight in zip(part.measures, _weights(part), strict=True)
+        for measure, weights in zip(part.measures, _weights(part), strict=True)
     ]
-    count = sum(len(measure.vectors) * weight for measure, _, weight in measured)
-    private = sum(1 for measure, _, _ in measured if measure.has_private_keys)
+    count = sum(sum(weights[: len(measure.vectors)]) for measure, weights in measured)
+    private = sum(1 for measure, _ in measured if measure.has_private_keys)
     if count == 0:
         raise QueryRefused("This question measures nothing.", code="A-105", hint="Add COUNT(*) or another aggregate.")
     terms = _Terms(
@@ -293,8 +293,8 @@ def _countable(share: Fraction) -> Fraction:
     return share if share.denominator <= QUANTUM.denominator else max(round_down(share), QUANTUM)
 
 
-def _weights(plan: nodes.Plan) -> tuple[Fraction, ...]:
-    return plan.weights or (Fraction(1),) * len(plan.measures)
+def _weights(plan: nodes.Plan) -> tuple[tuple[Fraction, ...], ...]:
+    return plan.weights or tuple((Fraction(1),) * (len(measure.vectors) + 1) for measure in plan.measures)
 
 
 def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
@@ -304,20 +304,23 @@ def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
 
 def _priced(plan: nodes.Plan, terms: _Terms, catalog: Catalog) -> PricedPlan:
     measures = tuple(
-        _price_measure(*_with_selection(measure, catalog), terms.of_weight(weight))
-        for measure, weight in zip(plan.measures, _weights(plan), strict=True)
+        _price_measure(*_with_selection(measure, catalog), weights, terms)
+        for measure, weights in zip(plan.measures, _weights(plan), strict=True)
     )
     phases = tuple(_priced(phase.plan, terms, catalog) for phase in plan.phases)
     if terms.offer.rho is None:
         # Noise that is shared out among groupings is Gaussian: pure epsilon pays for each by itself.
         return PricedPlan(plan, terms.offer, measures, phases)
-    shares = [terms.of_weight(weight).share for weight in _weights(plan)]
+    shares = [[terms.of_weight(weight).share for weight in weights] for weights in _weights(plan)]
     cubes = tuple(_together(cube, measures, shares, terms.neighbours) for cube in plan.cubes)
     return PricedPlan(plan, terms.offer, _with_cubes(measures, cubes), phases, cubes)
 
 
 def _together(
-    cube: nodes.Cube, measures: Sequence[PricedMeasure], shares: Sequence[Fraction], neighbours: Neighbours
+    cube: nodes.Cube,
+    measures: Sequence[PricedMeasure],
+    shares: Sequence[Sequence[Fraction]],
+    neighbours: Neighbours,
 ) -> PricedCube:
     """All groupings of a cube for the shares they would have one by one: none is less accurate for it.
     Proof: docs/proofs/plan/cubes.md"""
@@ -326,7 +329,8 @@ def _together(
     whole, total = (distance_of(vector, tau, grouped=g, neighbours=neighbours) for g in (True, False))
     by_axes: dict[tuple[int, ...], Fraction] = {}
     for grouping in cube.groupings:
-        by_axes[grouping.axes] = by_axes.get(grouping.axes, Fraction(0)) + shares[grouping.place[0]]
+        measure, position = grouping.place
+        by_axes[grouping.axes] = by_axes.get(grouping.axes, Fraction(0)) + shares[measure][position]
     # Errors count relative to what one unit moves, and by the share each grouping brings.
     weights = [(share / (whole if axes else total)) ** 2 for axes, share in by_axes.items()]
     rho = sum(by_axes.values(), Fraction(0))
@@ -379,15 +383,18 @@ def _with_selection(measure: nodes.Measure, catalog: Catalog) -> tuple[nodes.Mea
     return measure, measure.vectors.index(selecting)
 
 
-def _price_measure(measure: nodes.Measure, selecting: int | None, terms: _Terms) -> PricedMeasure:
+def _price_measure(
+    measure: nodes.Measure, selecting: int | None, weights: Sequence[Fraction], terms: _Terms
+) -> PricedMeasure:
     grouped = bool(measure.keys)
     vectors = []
-    for vector in measure.vectors:
+    for vector, weight in zip(measure.vectors, weights, strict=False):
+        own = terms.of_weight(weight)
         distance = distance_of(vector, measure.tau, grouped=grouped, neighbours=terms.neighbours)
         if vector.running is None:
-            vectors.append(_noisy(vector, distance, terms.share, terms.offer))
+            vectors.append(_noisy(vector, distance, own.share, own.offer))
         else:
-            vectors.append(_running(vector, distance, measure, terms))
+            vectors.append(_running(vector, distance, measure, own))
     if selecting is None:
         return PricedMeasure(measure, tuple(vectors))
     most = 1 if measure.vectors[selecting].kind == "units" else None
