@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import math
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -12,6 +16,7 @@ import pytest
 
 from dither.accounting.metric import MetricLoss
 from dither.cli import main
+from dither.engines.points import PointFile
 from dither.ledger.apart import ApartLedger
 from dither.mechanisms import planar
 from dither.session.places import person_column
@@ -425,3 +430,52 @@ def test_the_folder_is_no_file_of_places(folder: Path, capsys: Captured) -> None
     for place in (".", "..", "/"):
         assert main(["perturb", place, *ASKED, *CENTRE]) in (2, 4)
         assert "does not know" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["ApartLedger.reserve", "PointFile.write", "os.link"])
+def test_a_process_that_is_killed_leaves_no_empty_file_in_the_name_of_a_release(folder: Path, where: str) -> None:
+    # The name was held by an empty file: after a kill it stood there, looked like a release, and was in the way.
+    kill = "lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)"
+    code = (
+        "import os, signal; from dither.session.places import ApartLedger, PointFile; from dither.cli import main\n"
+        f"{where} = {kill}\nmain({['perturb', 'points.csv', *ASKED, *CENTRE, '--out', 'a.csv']!r})"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert not Path("a.csv").exists()
+    assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    assert len(read("a.csv")["lat"]) == ROWS and not Path(".a.csv.being-written").exists()
+
+
+def test_a_name_that_another_process_is_writing_costs_nothing(folder: Path, capsys: Captured) -> None:
+    with Path(".a.csv.being-written").open("w") as claimed:
+        fcntl.flock(claimed, fcntl.LOCK_EX)
+        assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 2
+    assert "another process" in capsys.readouterr().err
+    assert not Path("points.places.ledger").exists() or spent().epsilon == 0
+
+
+def test_a_name_that_is_taken_meanwhile_is_left_alone_and_the_release_is_not_lost(
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_points = PointFile.write
+
+    def slow(*arguments: object, **more: object) -> Path:
+        Path("a.csv").write_text("mine")
+        return write_points(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PointFile, "write", slow)
+    assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    assert Path("a.csv").read_text() == "mine" and len(read("a-2.csv")["lat"]) == ROWS
+    assert "a-2.csv" in capsys.readouterr().err
+
+
+def test_a_file_system_without_links_has_the_release_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refused)
+    assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    assert len(read("a.csv")["lat"]) == ROWS
