@@ -290,6 +290,27 @@ def cells(folder: Path) -> list[str]:
     return ["--radius", "2km", "--cells", "cells.parquet"]
 
 
+def test_cells_are_written_as_they_were_listed(folder: Path, cells: list[str]) -> None:
+    # 4.9 went into the plane and came back as 4.900000000000006.
+    asked = ["--lat", "lat", "--lon", "lon", "--level", "ln 100000", *CENTRE, *cells, "--cell-reach", "20km"]
+    assert main(["perturb", "points.parquet", *asked, "--out", "cells.out.csv"]) == 0
+    listed = read("cells.parquet")
+    known = {f"{lat!r},{lon!r}" for lat, lon in zip(listed["lat"].tolist(), listed["lon"].tolist(), strict=True)}
+    written = Path("cells.out.csv").read_text().splitlines()[1:]
+    assert len(written) == ROWS and set(written) <= known
+
+
+def test_places_of_a_lattice_are_written_without_the_digits_of_a_rounding(folder: Path) -> None:
+    assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    written = [number for line in Path("a.csv").read_text().splitlines()[1:] for number in line.split(",")]
+    assert max(len(number.partition(".")[2]) for number in written) <= 12
+    # They are still the lattice's points, to less than a micrometre.
+    shown = read("a.csv")
+    steps = PLANE.metres(shown["lat"], shown["lon"])
+    finest = planar.PlanarNoise.within(200, factor=4).lattice.step
+    assert np.abs(steps / float(finest) - np.rint(steps / float(finest))).max() < 1e-6
+
+
 def test_cells_are_shown_by_the_optimal_mechanism(folder: Path, cells: list[str], capsys: Captured) -> None:
     asked = ["--lat", "lat", "--lon", "lon", "--level", "ln 100000", *CENTRE, *cells, "--cell-reach", "20km"]
     assert main(["perturb", "points.parquet", *asked, "--report", "page.html"]) == 0
