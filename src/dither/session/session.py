@@ -88,7 +88,7 @@ class Session(OpaqueStatistics):
         self.other_ledgers = tuple(other_ledgers)
         """Ledgers that protect the same source beside this one, as far as notes tell: for the owner."""
         self.invented = invented
-        self.facts = Facts(catalog, engine)
+        self.facts = Facts(catalog, engine, lambda: self.ledger.budget.delta_selection > 0)
         self.taus = dict(taus or {})
         """Folded table name -> rows kept per unit, for tables where it is declared or tuned."""
         self.own_taus = dict(own_taus or {})
@@ -365,7 +365,11 @@ class Session(OpaqueStatistics):
             stages.append(self._prepare(name, part, stages, self.ledger.current_release))
         parts = [(stage.priced, _known_places(stage)) for stage in stages]
         return explain_plan(
-            parts, charged(stages, allowance=False), self.catalog, self.ledger.remaining(self.own_level)
+            parts,
+            charged(stages, allowance=False),
+            self.catalog,
+            self.ledger.budget,
+            self.ledger.remaining(self.own_level),
         )
 
     def measured(self, stages: list[Stage]) -> tuple[list[NoisyTable], SignedReceipt | None]:

@@ -278,7 +278,7 @@ class _Planner:
         if self.session.own_level is not None:
             # An allowance also pays for what others have measured.
             price = price + foreseen.unpaid
-        explained = explain_plan(foreseen.parts, price, self.session.catalog, None)
+        explained = explain_plan(foreseen.parts, price, self.session.catalog, self.session.ledger.budget, None)
         columns = expected_columns(foreseen.priced, self.session.catalog)
         limits = self._limits(i, columns) if wanted.wish.states_accuracy else {}
         question = PlannedQuestion(
@@ -311,7 +311,7 @@ class _Planner:
             too_large = [str(each.number) for each in questions if each.charged("epsilon") > daily]
             if too_large:
                 notes.append(f"More than a day allows at once: question {', '.join(too_large)}.")
-        prices = (gaussian_notes(each.price, self.session.catalog) for each in questions)
+        prices = (gaussian_notes(each.price, self.session.ledger.budget) for each in questions)
         notes += dict.fromkeys(note for listed in prices for note in listed)
         return tuple(notes)
 
