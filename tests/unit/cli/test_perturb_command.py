@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import math
+import re
 import signal
 import stat
 import subprocess
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from dither.accounting.metric import MetricLoss
+from dither.answer.apart_words import in_language
 from dither.cli import main
 from dither.engines.points import PointFile
 from dither.ledger.apart import ApartLedger
@@ -336,6 +338,24 @@ def test_places_beyond_reach_of_the_cells_and_options_that_clash_are_refused(
     assert not Path("points.places.ledger").exists()
 
 
+@pytest.mark.parametrize("people", [[], ["--person", "person", "--points-per-person", "1"]])
+def test_a_chinese_statement_has_no_english_sentence_in_it(folder: Path, people: list[str], capsys: Captured) -> None:
+    # What was released, and the metric, were the ledger's English words.
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *people]) == 0
+    capsys.readouterr()
+    assert main(["perturb", "points.parquet", "--statement", "--lang", "zh"]) == 0
+    text = capsys.readouterr().out
+    assert "200m 以内水平 ln 4, " in text and "平面上的米 (以 52.37, 4.9 为中心), " in text
+    known = {"Dither", "epsilon", "points", "ln", "person", "keep", "sqrt", "parquet", "places", "ledger"}
+    assert set(re.findall(r"(?a:\b[A-Za-z]{2,}\b)", text)) <= known, text
+
+
+@pytest.mark.parametrize("words", ["of another version", "level ln 4", "", "metric privacy in years of age", "level 2"])
+def test_words_of_another_version_are_kept_as_they_are(words: str) -> None:
+    assert in_language(words, "en") == words
+    assert in_language(words, "zh").endswith(words.removeprefix("metric privacy in "))
+
+
 def test_the_statement_of_a_data_set_tells_of_its_places(folder: Path, capsys: Captured) -> None:
     Path("dither.toml").write_text(
         '[dataset]\nname = "calls"\nledger = "calls.ledger"\n[source]\nurl = "points.parquet"\n'
@@ -356,6 +376,10 @@ def test_the_statement_of_a_data_set_tells_of_its_places(folder: Path, capsys: C
     assert main(["statement"]) == 0
     text = capsys.readouterr().out
     assert "metres in the plane about 52.37, 4.9" in text and "ln 4 within 200m" in text
+    assert main(["statement", "--lang", "zh"]) == 0
+    text = capsys.readouterr().out
+    assert "平面上的米 (以 52.37, 4.9 为中心), 按列 person 中的每个人计算" in text
+    assert "200m 以内水平 ln 4, 每人至多 2 个点" in text and "metric privacy in" not in text
 
 
 ALL = ["perturb", "points.parquet", *ASKED, *CENTRE]
