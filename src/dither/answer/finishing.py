@@ -21,6 +21,7 @@ from dither.answer.intervals import REPLICATES, Floats, bounds_of, total_half_wi
 from dither.answer.noisy import NoisyTable, Shared, replicate
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
+from dither.plan.growth import joined_rows
 from dither.plan.nodes import Plan
 from dither.plan.price import RunningLaw
 from dither.plan.recipes import Recipe
@@ -107,16 +108,32 @@ def may_be_large(plan: Plan, sizes: Mapping[str, int]) -> bool:
 
 
 def _check_rows(plan: Plan, tables: Sequence[NoisyTable]) -> None:
-    """Refuse an answer of too many rows before it is made."""
-    if not may_be_large(plan, {table.name: table.size for table in tables}):
+    """Refuse an answer of too many rows before it is made: by the sizes of its tables where they tell, else by counting
+    as far as it may go."""
+    sizes = {table.name: table.size for table in tables}
+    if not may_be_large(plan, sizes):
         return
-    found, _ = _run(f"SELECT COUNT(*) AS n FROM ({plan.finish_sql}) AS finish", tables)
-    if found["n"][0] > MOST_ROWS:
+    (statement,) = embedded.parse_json(plan.finish_sql)["statements"]
+    tree = statement["node"]
+    rows = joined_rows(tree, sizes)
+    if rows is None:
+        if not any(modifier["type"] == "LIMIT_MODIFIER" for modifier in tree["modifiers"]):
+            # Their order does not change how many there are, and takes all of them to find.
+            tree = {**tree, "modifiers": [part for part in tree["modifiers"] if part["type"] != "ORDER_MODIFIER"]}
+        rows = _count_rows(to_sql(tree), MOST_ROWS + 1, tables)
+    if rows > MOST_ROWS:
         raise QueryRefused(
-            f"The answer would have {found['n'][0]:,} rows; at most {MOST_ROWS:,} are given.",
+            f"The answer would have more than {MOST_ROWS:,} rows, the most that are given.",
             code="F-174",
             hint="Join on a key, or aggregate.",
         )
+
+
+def _count_rows(sql: str, most: int, tables: Sequence[NoisyTable]) -> int:
+    """At most `most`: beyond that none is looked for."""
+    counted = f"SELECT 1 AS one FROM ({sql}) AS finish LIMIT {most}"
+    found, _ = _run(f"SELECT COUNT(*) AS n FROM ({counted}) AS counted", tables)
+    return int(found["n"][0])
 
 
 def _run(
@@ -158,17 +175,20 @@ def spread(plan: Plan, tables: Sequence[NoisyTable], wanted: Sequence[int], fini
     rows = None if keyed is None else _row_keys(keyed, tables, finished)
     if keyed is None or rows is None:
         return nothing
-    replicas, shadows = _all_replicas(tables)
+    replicas: dict[str, Columns] = {}
+    shadows: list[str] = []
     for tree in (keyed.uncut, keyed.tree):
-        inner = ", ".join(_names(finished, keyed))
-        sql = (
-            f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
-            f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({to_sql(tree)}) AS finish({inner})) AS f"
-        )
+        most = MOST_REPLICATED // REPLICATES
         try:
-            size, _ = _run(f"SELECT COUNT(*) AS n FROM ({to_sql(tree)}) AS finish", tables)
-            if REPLICATES * size["n"][0] > MOST_REPLICATED:
+            if _count_rows(to_sql(tree), most + 1, tables) > most:
                 return nothing
+            if not replicas:
+                replicas, shadows = _all_replicas(tables)
+            inner = ", ".join(_names(finished, keyed))
+            sql = (
+                f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
+                f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({to_sql(tree)}) AS finish({inner})) AS f"
+            )
             found, _ = embedded.run(sql, replicas)
         except duckdb.Error:
             # A replicate, a row that was left out, or a quantile that is not known there, may fail where the answer

@@ -15,7 +15,7 @@ from typing import Any
 
 from dither.sql.bind import AGGREGATES
 
-__all__ = ["Keyed", "KeyedSource", "joined", "over", "over_groups", "renamed"]
+__all__ = ["Keyed", "KeyedSource", "holds", "is_aggregate", "is_window", "joined", "over", "over_groups", "renamed"]
 
 Json = dict[str, Any]
 
@@ -110,21 +110,25 @@ def _merges(select: Json) -> bool:
 
 def _aggregates(item: Any) -> bool:
     """Is there an aggregate over rows of this SELECT?"""
-    return _holds(item, lambda part: part.get("class") == "FUNCTION" and _name(part) in AGGREGATES)
+    return holds(item, is_aggregate)
 
 
 def _windows(item: Any) -> bool:
-    return _holds(item, lambda part: part.get("class") == "WINDOW")
+    return holds(item, is_window)
 
 
-def _name(call: Json) -> str:
-    return str(call.get("function_name")).lower()
+def is_aggregate(part: Json) -> bool:
+    return part.get("class") == "FUNCTION" and str(part.get("function_name")).lower() in AGGREGATES
 
 
-def _holds(item: Any, wanted: Callable[[Json], bool]) -> bool:
+def is_window(part: Json) -> bool:
+    return part.get("class") == "WINDOW"
+
+
+def holds(item: Any, wanted: Callable[[Json], bool]) -> bool:
     """Is such a node in the expression, not counting subqueries?"""
     if isinstance(item, list):
-        return any(_holds(part, wanted) for part in item)
+        return any(holds(part, wanted) for part in item)
     if not isinstance(item, dict) or item.get("class") == "SUBQUERY":
         return False
-    return wanted(item) or any(_holds(part, wanted) for part in item.values())
+    return wanted(item) or any(holds(part, wanted) for part in item.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,16 @@ def test_the_one_row_there_can_be_needs_no_group(world: World, question: str) ->
 def test_distinct_rows_of_shown_groups_are_these_groups(world: World) -> None:
     answer = world.session.ask("SELECT DISTINCT region, 2 * COUNT(*) AS m FROM t GROUP BY region", epsilon=0.1)
     assert np.all(answer.intervals[1][0] < answer.intervals[1][1])
+
+
+def test_a_join_that_only_a_limit_keeps_small_has_no_interval_and_takes_no_time() -> None:
+    days = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\n'
+    made = World(
+        catalog_text(f'{days}columns = {{ k = {{ type = "integer", bounds = [1, 20000] }} }}'),
+        {"t": "uid BIGINT, k INTEGER NOT NULL"},
+        entropy=insecure_seeded(5),
+    )
+    groups = "(SELECT k, COUNT(*) AS n FROM t GROUP BY k)"
+    answer = made.session.ask(f"SELECT a.n - b.n AS m FROM {groups} AS a CROSS JOIN {groups} AS b LIMIT 3", epsilon=1)
+    begun = time.perf_counter()
+    assert np.isnan(answer.intervals[0]).all() and time.perf_counter() - begun < 2
