@@ -16,6 +16,7 @@ from dither.catalog.check import check, ready
 from dither.catalog.load import load, resolve_ledger, resolve_source
 from dither.catalog.model import Catalog, fold
 from dither.engines.duckdb import DuckDBEngine, open_engine, schema_at
+from dither.engines.sources import with_paths
 from dither.errors import EngineMismatch, InvalidParameter
 from dither.exact import Number
 from dither.ledger.ledger import Ledger
@@ -91,7 +92,7 @@ def open_catalog(
     chosen = recall(catalog, where, asker if catalog.analysts else None)
     engine = open_engine(catalog, location, kept_path=_kept_path(catalog, where), frame=frame)
     try:
-        _match(catalog, engine)
+        _match(catalog, engine, location)
         book = Ledger.open(
             where,
             dataset=catalog.name,
@@ -165,8 +166,8 @@ def _open_data(
     )
 
 
-def _match(catalog: Catalog, engine: DuckDBEngine) -> None:
-    report = check(catalog, list(engine.schema()))
+def _match(catalog: Catalog, engine: DuckDBEngine, location: str) -> None:
+    report = check(catalog, with_paths(catalog, location, engine.schema()))
     if report.errors:
         first = report.errors[0]
         raise EngineMismatch(f"{first.place}: {first.message}", hint=first.way_forward)
