@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from dither.catalog.model import Catalog, fold
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
-from dither.plan import finish, grouped, nodes, phases, rows, running, separable
+from dither.plan import finish, grouped, joins, nodes, phases, rows, running, separable, set_operations
 from dither.plan.choices import Choices
 from dither.plan.cubes import find_cubes
 from dither.plan.from_clause import from_clause
@@ -195,7 +195,7 @@ class Lowering:
             now = [part for part in bound if columns_of(part) <= within]
             bound = [part for part in bound if part not in now]
             condition = and_all(now)
-            joined = separable.join(
+            joined = joins.join(
                 joined, chosen, "inner" if condition else "cross", condition, self.ids, self.facts, span
             )
         return joined, (*bound, *waiting)
@@ -274,17 +274,17 @@ class Lowering:
         tree.done()
         types = self._aligned(relations, tree)
         if kind == "union" and keep_all:
-            return separable.union_all(relations, self.ids, tree.span, types)
+            return set_operations.union_all(relations, self.ids, tree.span, types)
         if kind not in ("union", "except", "intersect") or keep_all:
             raise tree.refuse(
                 "S-143", f"{kind.upper()}{' ALL' if keep_all else ''} is not supported on rows of people."
             )
         result = relations[0]
         if kind == "union":
-            return separable.set_operation(kind, relations, self.ids, tree.span, types)
+            return set_operations.set_operation(kind, relations, self.ids, tree.span, types)
         for other in relations[1:]:
             pair = [result, other]
-            result = separable.set_operation(kind, pair, self.ids, tree.span, self._aligned(pair, tree))
+            result = set_operations.set_operation(kind, pair, self.ids, tree.span, self._aligned(pair, tree))
         return result
 
     def _aligned(self, relations: list[Relation], tree: Tree) -> list[tuple[Type, list[Expr]]]:
@@ -325,7 +325,7 @@ def has_subquery(tree: Tree) -> bool:
 def _linked(left: Relation, right: Relation, parts: list[Expr]) -> bool:
     """May these two be joined now? Two protected ones need a unit equality among the conditions."""
     if left.protected and right.protected:
-        return separable._unit_pairs(left, right, tuple(parts))
+        return joins.unit_pairs(left, right, tuple(parts))
     a, b = left.ids(), right.ids()
     return any(columns_of(part) & a and columns_of(part) & b and columns_of(part) <= a | b for part in parts)
 
