@@ -16,8 +16,9 @@ from dither.mechanisms.quantile import choose_quantile_of_each
 from dither.mechanisms.quantile_ends import choose_end_of_each
 from dither.mechanisms.quantiles import PARTS, choose_quantiles
 from dither.noise import Entropy, uniform_below
+from dither.plan.laws import ChoiceLaw
 from dither.plan.nodes import Vector
-from dither.plan.price import ChoiceLaw, PricedVector
+from dither.plan.price import PricedVector
 from dither.plan.recipes import FINE
 from dither.sql.types import Kind
 

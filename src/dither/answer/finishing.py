@@ -22,8 +22,8 @@ from dither.answer.noisy import NoisyTable, Shared, replicate
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
 from dither.plan.growth import joined_rows
+from dither.plan.laws import RunningLaw
 from dither.plan.nodes import Plan
-from dither.plan.price import RunningLaw
 from dither.plan.recipes import Recipe
 from dither.plan.row_keys import Keyed
 from dither.sql import embedded

@@ -15,7 +15,9 @@ from dither.catalog.model import Catalog
 from dither.exact import decimal_text
 from dither.noise import DiscreteLaplace
 from dither.plan import nodes
-from dither.plan.price import ChoiceLaw, Law, MarginalLaw, Offer, PricedPlan, PricedVector, RunningLaw
+from dither.plan.laws import ChoiceLaw, Law, MarginalLaw, RunningLaw
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan, PricedVector
 from dither.sql.expressions import Expr
 
 if TYPE_CHECKING:

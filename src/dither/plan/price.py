@@ -8,13 +8,9 @@ largest contribution for sums) each vector then has the same expected error.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-
-import numpy as np
-import numpy.typing as npt
 
 from dither.accounting import (
     ComposedEvent,
@@ -28,150 +24,32 @@ from dither.accounting import (
     price,
 )
 from dither.catalog.model import Catalog, Neighbours
-from dither.errors import InvalidParameter, QueryRefused
-from dither.exact import QUANTUM, Number, decimal_text, exact, positive, round_down
+from dither.errors import QueryRefused
+from dither.exact import QUANTUM, round_down
 from dither.mechanisms.keys import gaussian_threshold, laplace_threshold
 from dither.mechanisms.quantiles import levels_of
 from dither.mechanisms.residual import CellErrors, MarginalPlan
 from dither.mechanisms.residual.design import plan_at
-from dither.mechanisms.running import RunningPlan, most_countable, plan_running_totals
+from dither.mechanisms.running import most_countable, plan_running_totals
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
+from dither.plan.laws import ChoiceLaw, Law, MarginalLaw, RunningLaw
+from dither.plan.offer import Offer, root_down
 from dither.plan.running import axis_of
 
 __all__ = [
-    "ChoiceLaw",
-    "Law",
-    "MarginalLaw",
-    "Offer",
+    "Place",
     "PricedCube",
     "PricedMeasure",
     "PricedPlan",
     "PricedVector",
-    "RunningLaw",
     "distance_of",
     "price_plan",
-    "root_down",
 ]
-
-
-@dataclass(frozen=True)
-class ChoiceLaw:
-    """The exponential mechanism: values chosen, not noise added."""
-
-    epsilon: Fraction
-    """Of one choice."""
-    quantiles: tuple[Fraction, ...] = ()
-    """What was chosen, in order."""
-    levels: int = 1
-    """Choices that one row takes part in, one upon the other's result."""
-
-    def variance(self) -> float:
-        """For comparing accuracies only: a choice at a larger epsilon is the better one, and errors of choices that
-        rest on others add up."""
-        return float(self.levels / self.epsilon**2)
-
-    def half_width(self, confidence: float = 0.95) -> int:
-        """Nothing in steps can be said without the data: quantiles have no interval of this kind."""
-        del confidence
-        return 0
-
-
-@dataclass(frozen=True)
-class RunningLaw:
-    """Noise placed so that totals along a key stay accurate: each group's own is the difference of two totals'."""
-
-    plan: RunningPlan
-
-    def variance(self) -> float:
-        """Of the least accurate group."""
-        return float(self.plan.step_variances.max(initial=0.0))
-
-    def half_width(self, confidence: float = 0.95) -> float:
-        """Of the least accurate group: see `half_widths` for each."""
-        return float(self.plan.step_half_widths(exact(confidence, "confidence")).max(initial=0.0)) + self._whole
-
-    def half_widths(self, confidence: float = 0.95) -> npt.NDArray[np.float64]:
-        """(n,) in steps, per position: of the group's own number."""
-        return self.plan.step_half_widths(exact(confidence, "confidence")) + self._whole
-
-    def total_half_widths(self, confidence: float = 0.95) -> npt.NDArray[np.float64]:
-        """(n,) in steps, per position: of the total up to and with it."""
-        return self.plan.half_widths(exact(confidence, "confidence")) + self._whole / 2
-
-    @property
-    def _whole(self) -> float:
-        """Totals are released as whole steps: each is half a step off at most, and a difference of two one step."""
-        return 0.0 if self.plan.rounding == 0 else 1.0
-
-
-@dataclass(frozen=True)
-class MarginalLaw:
-    """Noise of one of several groupings that were measured together, in whole steps. Its groups' errors are correlated,
-    and those of other groupings of the same measurement with them."""
-
-    errors: CellErrors
-    """Of the axes of this grouping, and the parts it is made of."""
-    axes: tuple[int, ...]
-    keys: tuple[tuple[int, ...], ...]
-    """For each axis the positions of its keys in the measure."""
-    shared: str
-    """Names the measurement: laws of the same name share the noise of their parts."""
-
-    def variance(self) -> float:
-        """Of each group, its rounding counted."""
-        return self.errors.variance_of_whole(self.axes)
-
-    def half_width(self, confidence: Number = 0.95) -> int:
-        return self.errors.half_width(self.axes, confidence)
 
 
 Place = tuple[int, int]
 """(measure, vector) in a plan."""
-
-Law = DiscreteLaplace | DiscreteGaussian | ChoiceLaw | RunningLaw | MarginalLaw
-
-
-LARGEST_OFFER = 10**18
-"""No budget is as large, and shares of an offer are floats in places; a number of 400 digits is none."""
-
-
-def check_amount(amount: Fraction, name: str) -> None:
-    """Raises InvalidParameter for an offer above LARGEST_OFFER."""
-    if amount > LARGEST_OFFER:
-        raise InvalidParameter(name, expected=f"at most {LARGEST_OFFER:.0e}", found=decimal_text(amount))
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What the asker is ready to pay for one question: epsilon (pure events only) or rho (zCDP)."""
-
-    epsilon: Fraction | None = None
-    rho: Fraction | None = None
-    delta: Fraction | None = None
-    """The most that choosing private groups may cost in all, where the asker said so."""
-
-    @classmethod
-    def create(cls, *, epsilon: Number | None = None, rho: Number | None = None) -> Offer:
-        if (epsilon is None) == (rho is None):
-            raise InvalidParameter(
-                "offer",
-                expected="epsilon=... or rho=...",
-                found="neither" if epsilon is None else "both",
-                code="M-101",
-                hint="Say what the question may cost, as in epsilon=0.5. Nothing is charged without a stated offer.",
-            )
-        offer = cls(
-            None if epsilon is None else positive(epsilon, "epsilon"), None if rho is None else positive(rho, "rho")
-        )
-        check_amount(offer.total, "epsilon" if rho is None else "rho")
-        return offer
-
-    @property
-    def total(self) -> Fraction:
-        found = self.epsilon if self.epsilon is not None else self.rho
-        assert found is not None
-        return found
 
 
 @dataclass(frozen=True)
@@ -452,9 +330,3 @@ def _chosen(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) 
     one = ExponentialEvent(epsilon)
     event = one if choices == 1 else ComposedEvent((one,) * choices)
     return PricedVector(vector, distance, ChoiceLaw(epsilon, vector.quantiles, levels), event)
-
-
-def root_down(value: Fraction) -> Fraction:
-    """A rational just below the square root: an epsilon whose epsilon² / 8 stays within a rho."""
-    scale = 10**12
-    return Fraction(math.isqrt(int(value * scale * scale)), scale)

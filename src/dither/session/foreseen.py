@@ -16,7 +16,8 @@ import numpy as np
 
 from dither.accounting import Price
 from dither.ledger.model import ReleasedVector, Reservation
-from dither.plan.price import Offer, PricedMeasure, PricedPlan
+from dither.plan.offer import Offer
+from dither.plan.price import PricedMeasure, PricedPlan
 from dither.session.needs import unpaid
 from dither.session.stages import Stage, charged, parts_of, prepare
 from dither.session.vectors import law_facts, pack

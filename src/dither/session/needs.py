@@ -16,7 +16,9 @@ from fractions import Fraction
 
 from dither.accounting import Event, Price, price
 from dither.ledger.model import ReleasedVector
-from dither.plan.price import MarginalLaw, Offer, Place, PricedCube, PricedPlan, PricedVector
+from dither.plan.laws import MarginalLaw
+from dither.plan.offer import Offer
+from dither.plan.price import Place, PricedCube, PricedPlan, PricedVector
 from dither.session.vectors import as_accurate, law_from_facts, shown_keys
 
 __all__ = ["Need", "cost_of", "events_of", "find_needs", "unpaid"]

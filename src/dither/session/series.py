@@ -29,7 +29,7 @@ from dither.mechanisms.running import RunningStream
 from dither.plan.choices import Choices
 from dither.plan.explain import describe_expression
 from dither.plan.lower import Lowering
-from dither.plan.price import Offer
+from dither.plan.offer import Offer
 from dither.plan.series import SeriesDays, SeriesQuestion, causal, check_text, outside_bounds, series_question
 from dither.secret import open_secret
 from dither.session.offers import offered

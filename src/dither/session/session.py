@@ -30,8 +30,9 @@ from dither.plan.choices import Choices
 from dither.plan.explain import Explanation, explain_choices, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
+from dither.plan.offer import Offer
 from dither.plan.phases import bind_measure, blank
-from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
+from dither.plan.price import PricedMeasure, PricedPlan, price_plan
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView

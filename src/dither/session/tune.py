@@ -20,7 +20,7 @@ from dither.errors import CatalogError, InvalidParameter
 from dither.exact import Number, positive
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
 from dither.plan.choices import LARGEST_CHOICE
-from dither.plan.price import check_amount
+from dither.plan.offer import check_amount
 from dither.secret import Secret, open_secret
 from dither.session.paid import Counts, paid_choice
 from dither.session.remembered import remember_own_rows, remember_rows

@@ -19,7 +19,8 @@ from dither.accounting import Price, Remaining
 from dither.errors import BudgetError, GuaranteeError, InvalidParameter, QueryRefused
 from dither.exact import Number, decimal_text, exact
 from dither.plan.explain import VectorPlan, explain_plan, gaussian_notes
-from dither.plan.price import Offer, PricedPlan
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan
 from dither.session.accuracy import LARGEST_SHARE, keeps, least_share, limits_of, out_of_reach
 from dither.session.expected import ColumnExpectation, expected_columns
 from dither.session.foreseen import Foreseen, Foresight, offer_of, vectors_in

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from dither.errors import InvalidParameter, QueryRefused
-from dither.plan.price import MarginalLaw
+from dither.plan.laws import MarginalLaw
 from support.clinic import clinic
 from support.exactly import assert_same, noise_off, plain_answer
 from support.worlds import World

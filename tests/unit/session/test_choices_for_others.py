@@ -11,7 +11,7 @@ import pytest
 import dither
 from dither.errors import InvalidParameter
 from dither.mechanisms.max_rows import MARGIN
-from dither.plan.price import Offer
+from dither.plan.offer import Offer
 from dither.session.decide import REMEMBERED_GROUPS, _epsilon, rows_share
 
 CATALOG = """
