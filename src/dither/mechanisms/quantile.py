@@ -93,7 +93,7 @@ def choose_quantile_of_each(
     entropy: Entropy | None = None,
 ) -> Ints:
     """(groups,) int64: a cell for each group, by independent choices as `choose_quantile` makes them.
-    epsilon-DP as a whole, for units of at most `max_rows` rows in all groups together."""
+    epsilon-DP as a whole, for units of at most `max_rows` rows in all groups together. Raises as it does."""
     if rows.hi < rows.lo or max_rows < 1 or epsilon <= 0:
         raise InvalidParameter(
             "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(rows.lo, rows.hi, max_rows, epsilon)

@@ -75,7 +75,7 @@ def choose_end_of_each(
 ) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """(groups,) int64 and bool: a cell for each group, by independent choices as `choose_end` makes them, and whether
     it says more than the bound, which stands there where it does not.
-    epsilon-DP as a whole, for units of at most `max_rows` rows in all groups together."""
+    epsilon-DP as a whole, for units of at most `max_rows` rows in all groups together. Raises as it does."""
     if rows.hi < rows.lo or max_rows < 1 or epsilon <= 0:
         raise InvalidParameter(
             "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(rows.lo, rows.hi, max_rows, epsilon)
