@@ -121,7 +121,7 @@ def rows_of_nobody_kept(original: Any) -> Any:
 
 
 @plant(
-    "dither.plan.separable._join_protected",
+    "dither.plan.joins._join_protected",
     check="sensitivity",
     audit=moved("SELECT COUNT(*) FROM t a JOIN t b ON a.uid = b.uid"),
 )
@@ -135,7 +135,7 @@ def join_that_multiplies_nothing(original: Any) -> Any:
 
 
 @plant(
-    "dither.plan.separable._public_copies",
+    "dither.plan.joins._public_copies",
     check="sensitivity",
     audit=moved("SELECT COUNT(*) FROM t JOIN dim ON t.region = dim.region"),
 )
@@ -169,7 +169,7 @@ def half_price(original: Any) -> Any:
     return property(price)
 
 
-@plant("dither.plan.separable.join", check="refusals", audit=of("refusals"))
+@plant("dither.plan.joins.join", check="refusals", audit=of("refusals"))
 def public_side_kept(original: Any) -> Any:
     """An outer join that keeps public rows is accepted."""
 
@@ -185,7 +185,7 @@ def public_side_kept(original: Any) -> Any:
     return join
 
 
-@plant("dither.plan.separable._unit_pairs", check="refusals", audit=of("refusals"))
+@plant("dither.plan.joins.unit_pairs", check="refusals", audit=of("refusals"))
 def join_across_people(original: Any) -> Any:
     """A join or a subquery need not match on the unit."""
     return lambda left, right, parts: True

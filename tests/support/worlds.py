@@ -19,7 +19,8 @@ from dither.engines.sources import Enforced, enforced_by_duckdb, extent_in_duckd
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy
 from dither.plan import nodes
-from dither.plan.price import Offer, PricedPlan, distance_of, price_plan
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan, distance_of, price_plan
 from dither.secret import open_secret
 from dither.session.session import Session
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import glob
 import math
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -33,6 +33,7 @@ __all__ = [
     "extent_in_duckdb",
     "open_source",
     "view_name",
+    "with_paths",
 ]
 
 DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
@@ -235,6 +236,21 @@ def open_source(catalog: Catalog, location: str, *, frame: Any = None) -> Source
     return Files(path.name or location, files)
 
 
+def with_paths(catalog: Catalog, location: str, schema: Sequence[SchemaTable]) -> list[SchemaTable]:
+    """The schema with what the names of folders say of each table's files, for whoever takes that for columns."""
+    if not location or "://" in location:
+        return list(schema)
+    files = {
+        table.source_name or table.name: _files_of(Path(location), location, table) for table in catalog.tables.values()
+    }
+    return [replace(table, in_paths=_names_in(files.get(table.name, ()))) for table in schema]
+
+
+def _names_in(paths: Iterable[str]) -> frozenset[str]:
+    folders = {part for path in paths for part in Path(path).parts[:-1]}
+    return frozenset(fold(folder.partition("=")[0]) for folder in folders if "=" in folder.lstrip("="))
+
+
 def describe(location: str) -> list[SchemaTable]:
     """The tables that lie at a location, with their columns: what a catalog could be drafted from."""
     path = Path(location)
@@ -264,11 +280,11 @@ def _describe_database(connection: duckdb.DuckDBPyConnection, path: Path) -> lis
 
 def _describe_file(connection: duckdb.DuckDBPyConnection, path: Path) -> SchemaTable:
     if path.suffix.lower() == ".csv":
-        return SchemaTable(
-            path.stem, [SchemaColumn(name, "VARCHAR") for name in csv_copy.header_of(path, {})], typed=False
-        )
+        columns = [SchemaColumn(name, "VARCHAR") for name in csv_copy.header_of(path, {})]
+        return SchemaTable(path.stem, columns, typed=False, in_paths=_names_in([str(path)]))
     rows = connection.execute(f"DESCRIBE SELECT * FROM {parquet_reader([str(path)])}").fetchall()
-    return SchemaTable(path.stem, [SchemaColumn(str(r[0]), str(r[1])) for r in rows])
+    columns = [SchemaColumn(str(r[0]), str(r[1])) for r in rows]
+    return SchemaTable(path.stem, columns, in_paths=_names_in([str(path)]))
 
 
 def _data_files(path: Path, location: str) -> list[Path]:

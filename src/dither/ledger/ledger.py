@@ -185,8 +185,12 @@ class Ledger(OwnerCommands, OutsideSpends, Refusals, Reports, Exports):
 
     def vectors_of(self, reservation: Reservation) -> list[ReleasedVector]:
         """What an answered entry measured: for a request repeated under its idempotency key."""
+        return self.vectors_in(reservation.entry_id)
+
+    def vectors_in(self, entry_id: str) -> list[ReleasedVector]:
+        """What an entry measured; nothing where it was not answered, or is none."""
         with self._journal.reading() as connection:
-            return vectors.vectors_of_entry(connection, reservation.entry_id)
+            return vectors.vectors_of_entry(connection, entry_id)
 
     def record_reuse(self, analyst: str, vector: ReleasedVector, price: Price) -> Receipt | None:
         """Charge `analyst` for a vector that others paid for, once; the data set pays nothing. None: already paid.

@@ -18,7 +18,14 @@ from dither.catalog.model import Catalog
 from dither.plan import nodes
 from dither.sql.expressions import Expr
 
-__all__ = ["expression_digest", "measure_digest", "plan_fingerprint", "rows_digest", "vector_identity"]
+__all__ = [
+    "columns_in_order",
+    "expression_digest",
+    "measure_digest",
+    "plan_fingerprint",
+    "rows_digest",
+    "vector_identity",
+]
 
 _ID_FIELDS = frozenset({"id", "unit", "outputs", "tie_break"})
 
@@ -77,6 +84,14 @@ def expression_digest(value: Expr | nodes.Vector, measure: nodes.Measure) -> str
     """Digest of a key or a vector over a measure's rows: equal for equal ones over rows of the same digest."""
     _, names = _rows(measure)
     return _digest(_encode(value, "", names))
+
+
+def columns_in_order(measure: nodes.Measure) -> list[str]:
+    """Ids of the columns of a measure's rows, in the order in which digests name them: measures of the same digest have
+    the same columns at the same places."""
+    names: dict[str, str] = {}
+    _encode(measure.input, "", names)
+    return list(names)
 
 
 def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:

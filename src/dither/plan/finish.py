@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither.errors import QueryRefused
+from dither.plan import row_keys
 from dither.plan.growth import check_growth
 from dither.plan.rewriting import FinishTree, Json, Rewriter
 from dither.sql import embedded
@@ -43,6 +44,7 @@ class NoisySource:
     whole: FinishTree | None = None
     """The SELECT it is, where it is one and not a join."""
     alias: str = ""
+    keyed: row_keys.KeyedSource | None = None
 
 
 def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTree]) -> FinishTree:
@@ -64,7 +66,10 @@ def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTr
     tree.done()
     names = tuple(item_name(item) for item in items)
     roles = _roles_over(changed, source.whole)
-    return FinishTree({**tree.data, **changed}, names, roles, source.measures | rewriter.measures())
+    finished = {**tree.data, **changed}
+    keys = [] if source.keyed is None else [column_named(*path) for path in source.keyed.columns]
+    keyed = row_keys.over(finished, source.keyed, keys)
+    return FinishTree(finished, names, roles, source.measures | rewriter.measures(), keyed=keyed)
 
 
 def _roles_over(outer: Json, inner: FinishTree | None) -> tuple[str, ...]:
@@ -101,12 +106,14 @@ def as_table(whole: FinishTree, alias: str) -> NoisySource:
     shell = _from_of("SELECT * FROM (SELECT 1) AS x")
     shell["alias"] = alias
     shell["subquery"]["node"] = whole.tree
-    return NoisySource(shell, whole.measures, whole, alias)
+    keyed = None if whole.keyed is None else row_keys.renamed(whole.keyed, alias, shell)
+    return NoisySource(shell, whole.measures, whole, alias, keyed)
 
 
 def no_table() -> NoisySource:
     """A SELECT without FROM: it may still hold noisy subqueries."""
-    return NoisySource({"type": "EMPTY", "alias": "", "sample": None}, frozenset())
+    empty: Json = {"type": "EMPTY", "alias": "", "sample": None}
+    return NoisySource(empty, frozenset(), keyed=row_keys.KeyedSource(empty, empty, ()))
 
 
 def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource:
@@ -120,7 +127,8 @@ def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource
     changed: Json = {"left": left.tree, "right": right.tree}
     changed["condition"] = None if condition is None else Rewriter().expr(condition)
     tree.done()
-    return NoisySource({**tree.data, **changed}, left.measures | right.measures)
+    joined = {**tree.data, **changed}
+    return NoisySource(joined, left.measures | right.measures, keyed=row_keys.joined(joined, left.keyed, right.keyed))
 
 
 def table_named(name: str) -> Json:
@@ -133,8 +141,8 @@ def from_sql(sql: str) -> Json:
     return _from_of(f"SELECT * FROM ({sql}) AS noisy")
 
 
-def column_named(name: str) -> Json:
-    return {**_column_shape(), "column_names": [name]}
+def column_named(*path: str) -> Json:
+    return {**_column_shape(), "column_names": list(path)}
 
 
 def list_of(names: Sequence[str]) -> Json:

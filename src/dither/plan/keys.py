@@ -58,6 +58,8 @@ class KeyLists:
     catalog: Catalog
     public_values: Callable[[str, str], list[Any]]
     """(table, column) of a public table -> its distinct values, NULL among them as None."""
+    has_delta: Callable[[], bool]
+    """Does the ledger's budget have a delta to select private groups with?"""
     cache: dict[str, Domain] = field(default_factory=dict, compare=False)
     """Lists by what they were derived from."""
 
@@ -91,18 +93,19 @@ class KeyLists:
         return None
 
     def _need_delta(self, key: nodes.Key, span: Span | None) -> None:
-        if self.catalog.budget.delta > 0:
+        if self.has_delta():
             return
         raise QueryRefused(
             f"The groups of `{key.name}` are known only from the data; this budget has no delta to select them with.",
             code="K-101",
             span=span,
             hint="Group by a column with declared values, bounds, or a CASE with constant results.",
-            owner_hint=f'Declare `values = ["...", "..."]` for `{key.name}`, or a delta in [budget].',
+            owner_hint=f'Declare `values = ["...", "..."]` for `{key.name}`, or give the budget a delta: in [budget] '
+            "before the ledger begins, by `dither budget grant --delta` after it has.",
         )
 
     def _need_delta_for_size(self, size: int, span: Span | None) -> None:
-        if self.catalog.budget.delta > 0:
+        if self.has_delta():
             return
         raise QueryRefused(
             f"This has {size:,} possible groups; at most {LARGEST_DOMAIN:,} are listed.",

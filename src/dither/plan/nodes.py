@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from dither.plan.row_keys import Keyed
 from dither.sql.expressions import Expr, Payload
 from dither.sql.types import Type
 
@@ -350,8 +351,11 @@ class Plan:
     """Vectors that can be measured together."""
     apart: tuple[str, ...] = ()
     """Why groupings of the same rows cannot, in words."""
-    weights: tuple[Fraction, ...] = ()
-    """For each measure how many times the usual share of an offer its vectors get; () where all get one."""
+    weights: tuple[tuple[Fraction, ...], ...] = ()
+    """For each measure how many times the usual share of an offer each of its vectors gets, and last, one more that may
+    be needed to select its groups; () where all get one."""
+    keyed: Keyed | None = None
+    """The finish with columns that tell its rows apart, to match replicates by; None where nothing does."""
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ def prepare(
     release: str,
     version_of: Callable[[nodes.Measure], str],
     released: Callable[[Sequence[str]], Sequence[Sequence[ReleasedVector]]],
+    beside: Callable[[str], Sequence[ReleasedVector]],
 ) -> Stage:
     """A stage with its needs looked up. `before`: the earlier stages, reserved already."""
     by_name = {stage.name: stage for stage in before}
@@ -75,7 +76,8 @@ def prepare(
 
     # The parts of a question share its offer: each alone keeps to what it was planned to cost.
     limit = None if name or priced.phases else priced.offer.total
-    return Stage(name, priced, find_needs(priced, analyst=analyst, identity=identity, released=released, limit=limit))
+    needs = find_needs(priced, analyst=analyst, identity=identity, released=released, beside=beside, limit=limit)
+    return Stage(name, priced, needs)
 
 
 def charged(stages: Sequence[Stage], *, allowance: bool) -> Price:
