@@ -10,13 +10,13 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import duckdb
 import numpy as np
 
-from dither.answer.evaluate import evaluate
+from dither.answer.evaluate import handed_over
 from dither.answer.intervals import REPLICATES, Floats, bounds_of, total_half_widths
 from dither.answer.noisy import NoisyTable, Shared, replicate
 from dither.errors import QueryRefused
@@ -26,12 +26,14 @@ from dither.plan.price import RunningLaw
 from dither.plan.recipes import Recipe
 from dither.sql import embedded
 from dither.sql.embedded import Columns
-from dither.sql.printing import quote_name
 
 MOST_ROWS = 2**22
 """Rows of an answer: more is no table for a person, and one analyst must not fill the memory that all share."""
 MOST_REPLICATED = 2**23
 """Rows of all replicates of the noisy tables together."""
+
+IN_DOUBLES = "The SQL over the sums left no room in a decimal for these numbers: it was computed in doubles."
+T = TypeVar("T")
 
 __all__ = ["Ends", "Finished", "finish", "finish_with_intervals", "may_be_large", "rehearse", "rows_of", "spread"]
 
@@ -42,6 +44,8 @@ class Finished:
 
     columns: list[Any]
     types: list[str]
+    notes: tuple[str, ...] = ()
+    """What its reader must know."""
 
 
 class Ends(Protocol):
@@ -56,9 +60,8 @@ class Ends(Protocol):
 
 def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
     """The plan's answer. Raises QueryRefused when the SQL fails on these values; paid vectors stay paid."""
-    _check_rows(plan, tables)
     try:
-        columns, types = _run(plan.finish_sql, tables)
+        finished, doubles = _over(tables, lambda given: _finished(plan, given))
     except duckdb.InterruptException:
         raise _too_slow() from None
     except duckdb.Error:
@@ -67,6 +70,12 @@ def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
             code="F-170",
             hint="What was measured is paid and kept: ask again with other expressions, for nothing.",
         ) from None
+    return replace(finished, notes=(IN_DOUBLES,)) if doubles else finished
+
+
+def _finished(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
+    _check_rows(plan, tables)
+    columns, types = _run(plan.finish_sql, tables)
     return Finished(list(columns.values()), types)
 
 
@@ -121,7 +130,22 @@ def _check_rows(plan: Plan, tables: Sequence[NoisyTable]) -> None:
 def _run(
     sql: str, tables: Sequence[NoisyTable], columns: Callable[[NoisyTable], Columns] = NoisyTable.columns
 ) -> tuple[Columns, list[str]]:
-    return embedded.run(sql, {t.name: columns(t) for t in tables}, {t.name: t.sql_types for t in tables if t.sql_types})
+    """The columns of a finish and their types."""
+    given, casts = {t.name: columns(t) for t in tables}, {t.name: t.casts for t in tables if t.casts}
+    return embedded.run(sql, given, casts, exact=True)
+
+
+def _over(tables: Sequence[NoisyTable], run: Callable[[Sequence[NoisyTable]], T]) -> tuple[T, bool]:
+    """What `run` gives for numbers that are paid for, and was it in doubles? Where an expression of decimals has no
+    room for what the noise made, all of it is computed in doubles: an overflow is no reason to get nothing."""
+    try:
+        return run(tables), False
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        if not any(recipe.digits for table in tables for recipe in table.recipes):
+            raise
+    return run([table.in_doubles() for table in tables]), True
 
 
 def interval_columns(table: NoisyTable, together: Ends | None = None) -> Columns:
@@ -141,7 +165,8 @@ def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: En
     all of them together."""
     if plan.interval_tree is None:
         return {}
-    columns, _ = _run(to_sql(dict(plan.interval_tree)), tables, lambda table: interval_columns(table, together))
+    sql = to_sql(dict(plan.interval_tree))
+    (columns, _), _ = _over(tables, lambda given: _run(sql, given, lambda table: interval_columns(table, together)))
     return columns
 
 
@@ -154,6 +179,17 @@ def spread(
     unknown = np.full(len(finished.columns[0]), np.nan)
     if not len(unknown) or REPLICATES * max(len(unknown), *(table.size for table in tables)) > MOST_REPLICATED:
         return {f"{end}_{position}": unknown for position in wanted for end in ("low", "high")}
+    width = len(finished.columns)
+    try:
+        found, _ = _over(tables, lambda given: _run_replicas(plan, given, width))
+    except duckdb.Error:
+        # A replicate, or a quantile that is not known there, may fail where the answer did not.
+        return {f"{end}_{position}": unknown for position in wanted for end in ("low", "high")}
+    return _percentiles(found, keys, wanted, finished)
+
+
+def _run_replicas(plan: Plan, tables: Sequence[NoisyTable], width: int) -> Columns:
+    """The finish over every replicate of its tables: r, and the columns c0, c1, ... of the answer, `width` of them."""
     generator = np.random.default_rng(
         [int(v) & 0xFFFFFFFF for t in tables for values in t.values for v in values[:8]] or [0]
     )
@@ -163,25 +199,14 @@ def spread(
     for table in tables:
         columns = _replicas(table, generator, shared)
         replicas[f"{table.name}_replicas"] = columns
-        casts = table.sql_types
-        names = ", ".join(
-            f"CAST({quote_name(n)} AS {casts[n]}) AS {quote_name(n)}" if n in casts else quote_name(n)
-            for n in columns
-            if n != "replica"
-        )
+        names = ", ".join(embedded.typed_column(n, table.casts) for n in columns if n != "replica")
         shadows.append(f"{table.name} AS (SELECT {names} FROM {table.name}_replicas WHERE replica = r.r)")
-    inner = ", ".join(f"c{i}" for i in range(len(finished.columns)))
+    inner = ", ".join(f"c{i}" for i in range(width))
     sql = (
         f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
         f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({plan.finish_sql}) AS finish({inner})) AS f"
     )
-    try:
-        found, _ = embedded.run(sql, replicas)
-    except duckdb.Error:
-        # A replicate, or a quantile that is not known there, may fail where the answer did not.
-        unknown = np.full(len(finished.columns[0]), np.nan)
-        return {f"{end}_{position}": unknown for position in wanted for end in ("low", "high")}
-    return _percentiles(found, keys, wanted, finished)
+    return embedded.run(sql, replicas)[0]
 
 
 def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared) -> Columns:
@@ -191,10 +216,13 @@ def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared)
         masked = isinstance(key, np.ma.MaskedArray)
         columns[name] = np.ma.concatenate([key] * REPLICATES) if masked else np.tile(key, REPLICATES)  # type: ignore
     for recipe in table.recipes:
-        computed = evaluate(recipe, table.vectors, values)
+        computed = handed_over(recipe, table.vectors, values)
         flat = computed.reshape(-1)
         if recipe.kind == "quantile":
             # No law says how a chosen value might have come out else: what is computed from it is not known either.
+            if recipe.digits is not None:
+                columns[recipe.id] = np.ma.MaskedArray(flat, True)
+                continue
             columns[recipe.id] = np.full(flat.shape, "NaT", flat.dtype) if flat.dtype.kind == "M" else flat * np.nan
             continue
         columns[recipe.id] = flat.astype(np.int64) if recipe.whole else flat

@@ -16,6 +16,7 @@ from dither.errors import QueryRefused, Span
 from dither.mechanisms.quantile import MOST_DIGITS
 from dither.plan import nodes
 from dither.plan.choices import Choices, with_bounds
+from dither.plan.decimals import Digits, chosen_digits, sum_digits, whole_steps
 from dither.plan.separable import Relation
 from dither.sql.bind import display_name
 from dither.sql.expressions import Expr, literal
@@ -66,6 +67,8 @@ class Recipe:
     """Ends the true value cannot leave; means are kept within them."""
     quantile: Fraction = Fraction(0)
     type: Type = INTEGER
+    digits: Digits | None = None
+    """Of a decimal: what the column handed to the finish counts. None where that is the number itself."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,13 @@ def largest_contribution(tau: int) -> int:
 
 
 def grid_of(expr: Expr, *, centered: bool, most: int = LARGEST_CONTRIBUTION) -> Grid:
-    """The grid of a bounded numeric expression. Integers keep step 1 while they fit; others get 2^k with 30 bits of
-    resolution, so that rounding is far below any noise. Proof: docs/proofs/mechanisms/grid-sums.md.
-    most: steps of the largest contribution, a power of two."""
+    """The grid of a bounded numeric expression. Integers keep step 1 while they fit, decimals their last digit; others
+    get 2^k with 30 bits of resolution, so that rounding is far below any noise. Proof:
+    docs/proofs/mechanisms/grid-sums.md.  most: steps of the largest contribution, a power of two."""
     assert expr.lo is not None and expr.hi is not None
+    if expr.type.kind is Kind.DECIMAL:
+        lo, hi = Fraction(expr.lo), Fraction(expr.hi)
+        return Grid(*whole_steps(expr, max(abs(lo), abs(hi)) / most, (lo + hi) / 2 if centered else Fraction(0)))
     largest = max(abs(Fraction(expr.lo)), abs(Fraction(expr.hi)), Fraction(1, 2**40))
     if expr.type.kind is Kind.INTEGER:
         step = Fraction(1)
@@ -130,8 +136,9 @@ def along(
         if vector.kind == "sum":
             assert vector.expr is not None
             grid = grid_of(vector.expr, centered=False, most=LARGEST_RUNNING)
+            digits = sum_digits(vector.expr, grid.step)
             vector = replace(vector, lo=grid.lo, hi=grid.hi, step=grid.step, center=grid.center)
-            changed[i] = replace(recipe, whole=recipe.whole and grid.step == 1)
+            changed[i] = replace(recipe, whole=recipe.whole and grid.step == 1, digits=digits)
         marked[position] = replace(vector, running=way)
     return tuple(marked), changed
 
@@ -240,7 +247,8 @@ class _Compiler:
         grid = grid_of(expr, centered=function == "avg", most=self.most)
         total = self._add(replace(_sum_vector(expr, aggregate.filter, grid), distinct=True))
         if function == "sum":
-            return Recipe(id, "sum", (total,), whole=expr.type.kind is Kind.INTEGER and grid.step == 1)
+            whole = expr.type.kind is Kind.INTEGER and grid.step == 1
+            return Recipe(id, "sum", (total,), whole=whole, digits=sum_digits(expr, grid.step))
         count = self._add(nodes.Vector("distinct", expr, aggregate.filter))
         return Recipe(id, "mean", (count, total), center=grid.center * grid.step, limits=_limits(expr))
 
@@ -263,9 +271,11 @@ class _Compiler:
             for end in (-1, 1):
                 positions.append(self._add_quantile(replace(vector, end=end), share, aggregate))
         keeps_type = function in ("min", "max", "quantile_disc", "percentile_disc")
-        type = expr.type if keeps_type or not expr.type.is_numeric else DOUBLE
-        limits, center = _limits(expr), grid.center * grid.step
-        return Recipe(id, "quantile", tuple(positions), center=center, limits=limits, quantile=share, type=type)
+        type = expr.type if keeps_type or expr.type.kind is not Kind.INTEGER else DOUBLE
+        limits, center, digits = _limits(expr), grid.center * grid.step, chosen_digits(expr)
+        return Recipe(
+            id, "quantile", tuple(positions), center=center, limits=limits, quantile=share, type=type, digits=digits
+        )
 
     def _add_quantile(self, vector: nodes.Vector, share: Fraction, aggregate: Aggregate) -> int:
         """Quantiles of one histogram are chosen together, whoever asks for them."""
@@ -315,9 +325,10 @@ class _Compiler:
         radius = max(abs(centered.lo), abs(centered.hi))
         if count in self.vectors and radius**2 + centered.center**2 < max(abs(plain.lo), abs(plain.hi)) ** 2:
             positions = (self._add(count), self._add(_sum_vector(expr, aggregate.filter, centered)))
-            return Recipe(id, "sum_from_mean", positions, center=centered.center * centered.step, whole=whole)
+            center, digits = centered.center * centered.step, sum_digits(expr, centered.step)
+            return Recipe(id, "sum_from_mean", positions, center=center, whole=whole, digits=digits)
         position = self._add(_sum_vector(expr, aggregate.filter, plain))
-        return Recipe(id, "sum", (position,), whole=whole)
+        return Recipe(id, "sum", (position,), whole=whole, digits=sum_digits(expr, plain.step))
 
     def _mean(self, id: str, aggregate: Aggregate) -> Recipe:
         expr = self._bounded(aggregate, aggregate.args[0])
@@ -397,8 +408,12 @@ FINE = 1024
 
 
 def cells_of(expr: Expr) -> Grid:
-    """Cells for a histogram: of width 1 for integers and days while they fit, else 2^k, at most a million of them."""
+    """Cells for a histogram: of width 1 for integers and days while they fit, of one last digit for decimals, else 2^k,
+    at most a million of them."""
     assert expr.lo is not None and expr.hi is not None
+    if expr.type.kind is Kind.DECIMAL:
+        lo, hi = Fraction(expr.lo), Fraction(expr.hi)
+        return Grid(*whole_steps(expr, (hi - lo) / MOST_CELLS, (lo + hi) / 2))
     span = max(Fraction(expr.hi) - Fraction(expr.lo), Fraction(1, 2**40))
     whole = expr.type.kind in (Kind.INTEGER, Kind.DATE, Kind.TIMESTAMP)
     step = Fraction(1) if whole else Fraction(2) ** (math.ceil(math.log2(span)) - 20)
