@@ -76,7 +76,7 @@ def whole_steps(expr: Expr, least: Fraction, middle: Fraction = Fraction(0)) -> 
 
 def sum_digits(expr: Expr, step: Fraction) -> Digits | None:
     """How a sum of a decimal in these steps is handed over: as DECIMAL(38, scale), as in DuckDB. None, and so in
-    doubles, where 2^63 steps have more digits than that: bounds beyond 10^25 of the last digit."""
+    doubles, where 2^63 steps have more digits than that: bounds beyond about 10^27 of the last digit."""
     if expr.type.kind is not Kind.DECIMAL or 2**63 * step >= decimal_limit(expr.type.scale):
         return None
     return Digits(step, expr.type.scale)

@@ -16,14 +16,14 @@ from dither.errors import QueryRefused, Span
 from dither.mechanisms.quantile import MOST_DIGITS
 from dither.plan import nodes
 from dither.plan.choices import Choices, with_bounds
-from dither.plan.decimals import Digits, chosen_digits, sum_digits, whole_steps
+from dither.plan.decimals import Digits, chosen_digits, sum_digits, unit_of, whole_steps
 from dither.plan.separable import Relation
 from dither.sql.bind import display_name
 from dither.sql.expressions import Expr, literal
 from dither.sql.functions import arithmetic, logic
 from dither.sql.functions.casts import as_double
 from dither.sql.functions.registry import Call
-from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Kind, Type, magnitude
+from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Kind, Type, decimal_limit, magnitude
 
 __all__ = ["Aggregate", "Grid", "Recipe", "RecipeKind", "compile_aggregates", "grid_of", "largest_contribution"]
 
@@ -371,7 +371,7 @@ class _Compiler:
         if not expr.type.is_numeric:
             raise aggregate.refuse("F-120", f"{name} needs numbers; found {expr.type}.")
         assert expr.lo is not None and expr.hi is not None
-        if magnitude(expr.lo, expr.hi) > LARGEST_BOUND[expr.type.kind]:
+        if magnitude(expr.lo, expr.hi) > _largest_bound(expr.type):
             place = self.relation.sources.get(str(expr.args[0].payload)) if expr.op == "read" else None
             chosen = None if place is None else self.choices.bounds_of(place)
             if chosen is not None:
@@ -394,6 +394,14 @@ LARGEST_BOUND: dict[Kind, int | float | Fraction] = {
     Kind.DOUBLE: 1e150,
     Kind.DECIMAL: Fraction(10) ** 30,
 }
+
+
+def _largest_bound(type: Type) -> int | float | Fraction:
+    most = LARGEST_BOUND[type.kind]
+    if type.kind is not Kind.DECIMAL:
+        return most
+    # Many digits after the point leave few before it: what no decimal of the type reaches was declared by nobody.
+    return min(most, decimal_limit(type.scale) - unit_of(type))
 
 
 QUANTILES = (

@@ -145,8 +145,9 @@ def _scale(sql_type: str) -> int | None:
 
 
 def _in_doubles(column: npt.NDArray[Any], scale: int | None) -> bool:
-    """Do the doubles that NumPy made tell all numbers of so many digits after the point apart?"""
-    return scale is None or bool(np.all(np.abs(np.ma.filled(column, 0)) * 10.0**scale < 2.0**52))
+    """Do the doubles that NumPy made tell all numbers of so many digits after the point apart? 2^53 is halved a few
+    times, for what scaling a double up to its last digit may be off by."""
+    return scale is None or bool(np.all(np.abs(np.ma.filled(column, 0)) * 10.0**scale < 2.0**49))
 
 
 def _as_objects(cursor: duckdb.DuckDBPyConnection, sql: str, position: int) -> npt.NDArray[Any]:
