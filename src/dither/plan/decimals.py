@@ -45,7 +45,7 @@ class Digits:
 
     def sql(self) -> str:
         """The decimal, of an integer column that stands at {}. No 64-bit integer makes it overflow."""
-        unit = f"CAST({decimal_digits(self.unit, self.scale)} AS DECIMAL(38, {self.scale}))"
+        unit = f"CAST('{decimal_digits(self.unit, self.scale)}' AS DECIMAL(38, {self.scale}))"
         return f"CAST(CAST({{}} AS DECIMAL(19, 0)) * {unit} AS DECIMAL({self.width}, {self.scale}))"
 
 
