@@ -180,7 +180,9 @@ class WindowBinder(Binder):
             type, lo, hi = _result(aggregate, tau, tree)
             if type.kind is Kind.DOUBLE and function in ("sum", "avg"):
                 raise tree.refuse(
-                    "S-158", "SUM and AVG of doubles over a window are not supported.", hint="CAST to integers first."
+                    "S-158",
+                    "SUM and AVG of doubles over a window are not supported.",
+                    hint="SUM a CAST to integers or decimals.",
                 )
             column = make_column(identifier, type, nullable=not function.startswith("count"), lo=lo, hi=hi)
             name = "count" if function == "count_star" else function
