@@ -587,6 +587,14 @@ SELECT age + 100000000000000000000 AS k, COUNT(*) AS n FROM t GROUP BY k;
 -- same
 SELECT COUNT(*) AS n, MAX(s) AS m FROM (SELECT SUM(age) AS s FROM t UNION ALL SELECT COUNT(*) FROM t) AS x;
 
+-- same
+SELECT CAST(SUM(NULLIF(price, 0.001)) AS VARCHAR) AS s, CAST(SUM(NULLIF(age, 20.0)) AS VARCHAR) AS a FROM t;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE CAST(NULLIF(age, 1.5) AS VARCHAR) = '20' OR CAST(NULLIF(d, ts) AS VARCHAR) = '2020-03-01';
+
+-- same
+SELECT CAST(FSUM(age) AS VARCHAR) AS s, CAST(KAHAN_SUM(age) AS VARCHAR) AS k, CAST(SUM(age) AS VARCHAR) AS a FROM t;
+
 -- Offers in the text: beside it, the test offers epsilon 1000 where it is answered and 1 where it is refused.
 -- same
 SELECT COUNT(*) AS n FROM t /* epsilon=1000 */;

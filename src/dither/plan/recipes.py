@@ -136,7 +136,7 @@ def along(
         if vector.kind == "sum":
             assert vector.expr is not None
             grid = grid_of(vector.expr, centered=False, most=LARGEST_RUNNING)
-            digits = sum_digits(vector.expr, grid.step)
+            digits = recipe.digits and sum_digits(vector.expr, grid.step)
             vector = replace(vector, lo=grid.lo, hi=grid.hi, step=grid.step, center=grid.center)
             changed[i] = replace(recipe, whole=recipe.whole and grid.step == 1, digits=digits)
         marked[position] = replace(vector, running=way)
@@ -247,8 +247,8 @@ class _Compiler:
         grid = grid_of(expr, centered=function == "avg", most=self.most)
         total = self._add(replace(_sum_vector(expr, aggregate.filter, grid), distinct=True))
         if function == "sum":
-            whole = expr.type.kind is Kind.INTEGER and grid.step == 1
-            return Recipe(id, "sum", (total,), whole=whole, digits=sum_digits(expr, grid.step))
+            whole, digits = _kept_exact(aggregate, expr, grid)
+            return Recipe(id, "sum", (total,), whole=whole, digits=digits)
         count = self._add(nodes.Vector("distinct", expr, aggregate.filter))
         return Recipe(id, "mean", (count, total), center=grid.center * grid.step, limits=_limits(expr))
 
@@ -319,16 +319,17 @@ class _Compiler:
     def _sum(self, id: str, aggregate: Aggregate) -> Recipe:
         expr = self._bounded(aggregate, aggregate.args[0])
         plain, centered = grid_of(expr, centered=False, most=self.most), grid_of(expr, centered=True, most=self.most)
-        whole = expr.type.kind is Kind.INTEGER and plain.step == 1
         count = nodes.Vector("rows", expr if expr.nullable else None, aggregate.filter)
         # n and the centred sum give SUM with variance r² + c² in place of m², when both are measured anyway.
         radius = max(abs(centered.lo), abs(centered.hi))
         if count in self.vectors and radius**2 + centered.center**2 < max(abs(plain.lo), abs(plain.hi)) ** 2:
             positions = (self._add(count), self._add(_sum_vector(expr, aggregate.filter, centered)))
-            center, digits = centered.center * centered.step, sum_digits(expr, centered.step)
+            whole, digits = _kept_exact(aggregate, expr, centered)
+            center = centered.center * centered.step
             return Recipe(id, "sum_from_mean", positions, center=center, whole=whole, digits=digits)
         position = self._add(_sum_vector(expr, aggregate.filter, plain))
-        return Recipe(id, "sum", (position,), whole=whole, digits=sum_digits(expr, plain.step))
+        whole, digits = _kept_exact(aggregate, expr, plain)
+        return Recipe(id, "sum", (position,), whole=whole, digits=digits)
 
     def _mean(self, id: str, aggregate: Aggregate) -> Recipe:
         expr = self._bounded(aggregate, aggregate.args[0])
@@ -455,6 +456,17 @@ def _reads(expr: Expr) -> list[Expr]:
     from dither.sql.expressions import walk
 
     return [node for node in walk(expr) if node.op == "read"]
+
+
+SUMS_OF_DOUBLES = ("fsum", "kahan_sum", "sumkahan")
+"""In DuckDB these give doubles, of whatever they are the sum."""
+
+
+def _kept_exact(aggregate: Aggregate, expr: Expr, grid: Grid) -> tuple[bool, Digits | None]:
+    """Is the sum a whole number, or which decimal is it? Neither: a double."""
+    if aggregate.function in SUMS_OF_DOUBLES:
+        return False, None
+    return expr.type.kind is Kind.INTEGER and grid.step == 1, sum_digits(expr, grid.step)
 
 
 def _sum_vector(expr: Expr, filter: Expr | None, grid: Grid | int) -> nodes.Vector:
