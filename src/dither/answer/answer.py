@@ -60,7 +60,7 @@ class Answer:
         return len(self.finished.columns[0]) if self.finished.columns else 0
 
     def rows(self, first: int | None = None) -> list[tuple[Any, ...]]:
-        """The table, or its first rows, as plain Python values; NULL is None."""
+        """The table, or its first rows, as plain Python values: decimals as `decimal.Decimal`, NULL as None."""
         columns = zip(self.finished.columns, self.finished.types, strict=True)
         return list(zip(*(_plain(column[:first], sql) for column, sql in columns), strict=True))
 

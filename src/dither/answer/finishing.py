@@ -32,7 +32,10 @@ MOST_ROWS = 2**22
 MOST_REPLICATED = 2**23
 """Rows of all replicates of the noisy tables together."""
 
-IN_DOUBLES = "The SQL over the sums left no room in a decimal for these numbers: it was computed in doubles."
+IN_DOUBLES = (
+    "The SQL over the sums fails in decimals on these numbers (too many digits, or a remainder by 0): "
+    "all of it was computed in doubles."
+)
 T = TypeVar("T")
 
 __all__ = ["Ends", "Finished", "finish", "finish_with_intervals", "may_be_large", "rehearse", "rows_of", "spread"]
