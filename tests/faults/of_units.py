@@ -37,6 +37,17 @@ def no_clamp_in_doubles(original: Any) -> Any:
     return lambda vector, *rest, **options: original(replace(vector, hi=vector.hi + 1000), *rest, **options)
 
 
+@plant("dither.plan.recipes.whole_steps", check="sensitivity", audit=moved("SELECT SUM(k * 0.25) FROM t"))
+def decimals_a_digit_short(original: Any) -> Any:
+    """The ends of a decimal's grid are one of its last digits too close to zero."""
+
+    def steps(*given: Any) -> tuple[Fraction, int, int, int]:
+        step, center, lo, hi = original(*given)
+        return step, center, min(0, lo + 1), max(0, hi - 1)
+
+    return steps
+
+
 @plant("dither.plan.price.plan_at", check="sensitivity", audit=moved(CUBE, rho=Fraction(1, 3)))
 def groupings_together_as_if_one_row(original: Any) -> Any:
     """Groupings measured together are priced as if a unit had one row."""

@@ -584,6 +584,17 @@ SELECT COUNT(*) AS n FROM t WHERE ts > '2020-06-01 00:00:00+02';
 -- refuse K-108
 SELECT age + 100000000000000000000 AS k, COUNT(*) AS n FROM t GROUP BY k;
 
+-- same
+SELECT COUNT(*) AS n, MAX(s) AS m FROM (SELECT SUM(age) AS s FROM t UNION ALL SELECT COUNT(*) FROM t) AS x;
+
+-- same
+SELECT CAST(SUM(NULLIF(price, 0.001)) AS VARCHAR) AS s, CAST(SUM(NULLIF(age, 20.0)) AS VARCHAR) AS a FROM t;
+-- same
+SELECT COUNT(*) AS n FROM t WHERE CAST(NULLIF(age, 1.5) AS VARCHAR) = '20' OR CAST(NULLIF(d, ts) AS VARCHAR) = '2020-03-01';
+
+-- same
+SELECT CAST(FSUM(age) AS VARCHAR) AS s, CAST(KAHAN_SUM(age) AS VARCHAR) AS k, CAST(SUM(age) AS VARCHAR) AS a FROM t;
+
 -- Offers in the text: beside it, the test offers epsilon 1000 where it is answered and 1 where it is refused.
 -- same
 SELECT COUNT(*) AS n FROM t /* epsilon=1000 */;
@@ -602,7 +613,25 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon='1') COUNT(*) AS n FROM t;
 -- refuse P-111
 SELECT COUNT(*) AS n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1) uid FROM t);
 
--- Faults -----------------------------------------------------------------------------------------------------------
+-- Decimals: sums are decimals afterwards, of which no digit is lost ---------------------------------------------------
 
--- fault: a decimal sum is a double afterwards, and prints as one
+-- same
 SELECT CAST(SUM(price) AS VARCHAR) AS s FROM t;
+-- same
+SELECT region, CAST(SUM(price) AS VARCHAR) AS s, CAST(SUM(price * 1.08) AS VARCHAR) AS v, COUNT(*) AS n FROM t GROUP BY region;
+-- same
+SELECT SUM(price) = 715205.00 AS yes, SUM(price) = 715205.01 AS no, SUM(price) % 0.03 = 0.02 AS rest FROM t;
+-- same
+SELECT CAST(SUM(price) / 3 AS VARCHAR) AS a, CAST(ROUND(SUM(price), -2) AS VARCHAR) AS b, CAST(FLOOR(SUM(price)) AS VARCHAR) AS c FROM t;
+-- same
+SELECT CAST(CASE WHEN SUM(price) > 1 THEN SUM(price) ELSE SUM(age) END AS VARCHAR) AS a, CAST(SUM(price) + 0.1 AS VARCHAR) AS b FROM t;
+-- same
+SELECT CAST(s AS VARCHAR) AS s FROM (SELECT SUM(price) AS s FROM t UNION ALL SELECT SUM(age) FROM t) AS x;
+-- same
+SELECT CAST(SUM(s) AS VARCHAR) AS s, CAST(MAX(s) AS VARCHAR) AS m FROM (SELECT region, SUM(price) AS s FROM t GROUP BY region) AS x;
+-- same
+SELECT CAST(SUM(s) AS VARCHAR) AS s FROM (SELECT uid, SUM(price) AS s FROM t GROUP BY uid HAVING SUM(price) > 9.99) AS x;
+-- same
+SELECT CAST(SUM(w) AS VARCHAR) AS s FROM (SELECT SUM(price) OVER (PARTITION BY uid ORDER BY ts) AS w FROM t) AS x;
+-- same
+SELECT CAST(ROUND(price, -2) AS VARCHAR) AS p, COUNT(*) AS n FROM t GROUP BY ROUND(price, -2);

@@ -46,6 +46,9 @@ QUESTIONS = (
     "SELECT g, MEDIAN(x), QUANTILE_CONT(y, 0.9) FROM data GROUP BY g",
     "SELECT g, SUM(x) / COUNT(*), SQRT(ABS(SUM(y))), SUM(x * y), AVG(x) - AVG(y) FROM data GROUP BY g",
     "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g) AS running FROM data GROUP BY g",
+    "SELECT g, SUM(CAST(x AS DECIMAL(9, 3))) AS s, COUNT(*) AS n FROM data GROUP BY g",
+    "SELECT g, AVG(CAST(x AS DECIMAL(9, 3))), MAX(CAST(y AS DECIMAL(9, 3))), SUM(CAST(y AS DECIMAL(9, 3))) * 1.5 "
+    "FROM data GROUP BY g",
 )
 
 
@@ -149,6 +152,19 @@ def test_sums_of_floats_are_whole_numbers_of_public_steps(sessions: list[Session
             assert all((Fraction(float(value)) / step).denominator == 1 for value in column)
         written = json.loads(files.to_json(answer, intervals=False))
         assert "s" in json.dumps(written)
+
+
+def test_sums_of_decimals_are_whole_numbers_of_their_last_digit(sessions: list[Session]) -> None:
+    for number, session in enumerate(sessions):
+        for digits in (3, 9):
+            sql = f"SELECT g, SUM(CAST(x AS DECIMAL(20, {digits}))) AS s FROM data WHERE x > {-100 - number} GROUP BY g"
+            answer = session.ask(sql, epsilon=1)
+            step = answer.tables[0].vectors[0].step
+            assert (step == Fraction(1, 10**digits)) == (digits == 3) and (step * 10**digits) % 2 == 1
+            for column in (answer.pl()["s"], answer.arrow()["s"].to_pylist(), [row[1] for row in answer]):
+                assert all((Fraction(value) / step).denominator == 1 for value in column)
+            for value, exact in zip(answer.df()["s"], answer.arrow()["s"].to_pylist(), strict=True):
+                assert value == float(exact)
 
 
 def test_the_forms_of_an_answer_are_all_looked_at() -> None:

@@ -107,8 +107,8 @@ RELATIONS = {
     "MIN(d) AS d FROM t GROUP BY uid, region",
     "row number": "SELECT uid, region, x, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x) AS k, p, flag, d FROM t",
     "lag": "SELECT uid, region, x, k - LAG(k) OVER (PARTITION BY uid ORDER BY d) AS k, p, flag, d FROM t",
-    "running sum": "SELECT uid, region, x, SUM(k) OVER (PARTITION BY uid ORDER BY d ROWS UNBOUNDED PRECEDING) AS k, p, "
-    "flag, d FROM t",
+    "running sum": "SELECT uid, region, x, SUM(k) OVER (PARTITION BY uid ORDER BY d ROWS UNBOUNDED PRECEDING) AS k, "
+    "SUM(p) OVER (PARTITION BY uid ORDER BY d ROWS UNBOUNDED PRECEDING) AS p, flag, d FROM t",
     "unit count window": "SELECT uid, region, x, COUNT(*) OVER (PARTITION BY uid) AS k, p, flag, d FROM t",
     "union all": f"SELECT {_COLUMNS} FROM t UNION ALL SELECT {_COLUMNS} FROM t WHERE k > 0",
     "union": f"SELECT {_COLUMNS} FROM t UNION SELECT uid, region, x, k, p, NOT flag, d FROM t",

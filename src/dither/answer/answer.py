@@ -5,8 +5,10 @@ Flow: `session.ask` makes it. Intervals are computed when somebody looks at them
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +60,7 @@ class Answer:
         return len(self.finished.columns[0]) if self.finished.columns else 0
 
     def rows(self, first: int | None = None) -> list[tuple[Any, ...]]:
-        """The table, or its first rows, as plain Python values; NULL is None."""
+        """The table, or its first rows, as plain Python values: decimals as `decimal.Decimal`, NULL as None."""
         columns = zip(self.finished.columns, self.finished.types, strict=True)
         return list(zip(*(_plain(column[:first], sql) for column, sql in columns), strict=True))
 
@@ -226,16 +228,25 @@ def _is_numeric(sql_type: str) -> bool:
     )
 
 
+def _decimal(value: float | Decimal, scale: int) -> Decimal | None:
+    """The decimal that a double stands for. Where doubles do not tell them apart, the finish gave decimals."""
+    if isinstance(value, Decimal):
+        return value
+    return None if math.isnan(value) else Decimal(round(value * 10.0**scale)).scaleb(-scale)
+
+
 def _plain(column: Any, sql_type: str) -> list[Any]:
-    """Python values: dates as dates, NULLs as None, NumPy scalars as Python's."""
+    """Python values: dates as dates, decimals as decimals, NULLs as None, NumPy scalars as Python's."""
     values = column.tolist()
     if sql_type.endswith("[]"):
         inner = sql_type.removesuffix("[]")
         return [None if v is None else _plain(np.ma.asarray(v), inner) for v in values]
     if sql_type == "DATE":
         return [None if v is None else v.date() if hasattr(v, "date") else v for v in values]
-    if sql_type != "HUGEINT" and column.dtype.kind == "f":
+    if not sql_type.startswith(("HUGEINT", "DECIMAL(")) and column.dtype.kind == "f":
         return [None if v is None or v != v else v for v in values]
     if sql_type == "HUGEINT":
         return [None if v is None else int(v) for v in values]
+    if sql_type.startswith("DECIMAL("):
+        return [None if v is None else _decimal(v, int(sql_type.rpartition(",")[2].strip(" )"))) for v in values]
     return values  # type: ignore[no-any-return]

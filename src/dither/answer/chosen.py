@@ -16,11 +16,11 @@ from dither.mechanisms.quantile import choose_quantile_of_each
 from dither.mechanisms.quantile_ends import choose_end_of_each
 from dither.mechanisms.quantiles import PARTS, choose_quantiles
 from dither.noise import Entropy, uniform_below
+from dither.plan.decimals import is_one_value
 from dither.plan.laws import ChoiceLaw
 from dither.plan.nodes import Vector
 from dither.plan.price import PricedVector
 from dither.plan.recipes import FINE
-from dither.sql.types import Kind
 
 __all__ = ["choose"]
 
@@ -84,4 +84,4 @@ def _ends(spec: Vector, law: ChoiceLaw, rows: Histograms, tau: int, neighbours: 
 
 def _is_whole(spec: Vector) -> bool:
     """Is a cell one value?"""
-    return spec.step == 1 and spec.expr is not None and spec.expr.type.kind is not Kind.DOUBLE
+    return spec.expr is not None and is_one_value(spec.expr.type, spec.step)

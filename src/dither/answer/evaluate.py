@@ -6,17 +6,19 @@ same function serves the released vectors (n_groups,) and their replicates (n_re
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dither.errors import GuaranteeError
 from dither.plan.nodes import Vector
 from dither.plan.recipes import FINE, Recipe
 from dither.sql.types import Kind
 
-__all__ = ["evaluate", "one_of"]
+__all__ = ["evaluate", "handed_over", "one_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,14 +31,15 @@ def evaluate(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDAr
         case "count":
             return arrays[0]
         case "sum":
-            return _scaled(arrays[0], vectors[recipe.vectors[0]].step, whole=recipe.whole)
+            return arrays[0] if recipe.whole else _scaled(arrays[0], vectors[recipe.vectors[0]].step)
         case "sum_from_mean":
             center = recipe.center
             if recipe.whole and center.denominator == 1:
                 return np.asarray(arrays[1] + int(center) * arrays[0])
-            return np.asarray(arrays[1] * steps[1] + float(center) * arrays[0])
+            return np.asarray(_scaled(arrays[1], vectors[recipe.vectors[1]].step) + float(center) * arrays[0])
         case "mean":
-            return _masked_ratio(arrays[1] * steps[1], arrays[0], float(recipe.center), recipe.limits)
+            total = _scaled(arrays[1], vectors[recipe.vectors[1]].step)
+            return _masked_ratio(total, arrays[0], float(recipe.center), recipe.limits)
         case "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp":
             return _moments(recipe, steps, arrays)
         case "covar_pop" | "covar_samp" | "corr":
@@ -47,6 +50,47 @@ def evaluate(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDAr
             return np.asarray(arrays[0] < 1)
         case "quantile":
             return _chosen(recipe, steps[0], one_of(recipe, vectors[recipe.vectors[0]], arrays[0]))
+
+
+def handed_over(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDArray[Any], ...]) -> npt.NDArray[Any]:
+    """The aggregate as the finish reads it: of decimals, whole numbers of the recipe's unit; else its values."""
+    if recipe.digits is None:
+        return evaluate(recipe, vectors, values)
+    arrays = [values[i] for i in recipe.vectors]
+    match recipe.kind:
+        case "sum":
+            return _as_integers(arrays[0])
+        case "sum_from_mean":
+            # In Python's integers where 64 bits may not do.
+            count, total = (_as_integers(array) for array in arrays)
+            center = int(recipe.center / recipe.digits.unit)
+            if abs(center) * int(np.abs(count.astype(np.float64)).max(initial=0)) < 2**61:
+                return np.asarray(np.clip(total, -(2**62), 2**62) + center * count)
+            mixed = total.astype(object) + center * count.astype(object)
+            return np.asarray(np.clip(mixed, -(2**62), 2**62), dtype=np.int64)
+        case "quantile":
+            return _chosen_whole(recipe, vectors[recipe.vectors[0]], arrays[0])
+    raise GuaranteeError(f"No decimal comes from a recipe of kind {recipe.kind}.")
+
+
+def _as_integers(array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Steps as 64-bit integers; replicates of them are whole doubles."""
+    if array.dtype == np.int64:
+        return array
+    return np.asarray(np.clip(np.rint(array), -(2.0**62), 2.0**62), dtype=np.int64)
+
+
+def _chosen_whole(recipe: Recipe, vector: Vector, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Of a quantile: its place as a whole number of last digits, rounded where cells are wider, within the bounds."""
+    assert recipe.digits is not None and vector.expr is not None
+    assert vector.expr.lo is not None and vector.expr.hi is not None
+    unit = recipe.digits.unit
+    width, center = int(vector.step / unit), int(recipe.center / unit)
+    # Cells are 2^20 at most of FINE places: the product with all the digits of a 64-bit range stays within 80 bits.
+    places = _as_integers(one_of(recipe, vector, array)).astype(object if width > 2**30 else np.int64)
+    value = (places * width + FINE // 2) // FINE + center
+    lo, hi = math.floor(Fraction(vector.expr.lo) / unit), math.ceil(Fraction(vector.expr.hi) / unit)
+    return np.asarray(np.clip(value, lo, hi), dtype=np.int64)
 
 
 def one_of(recipe: Recipe, vector: Vector, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -74,8 +118,11 @@ def _chosen(recipe: Recipe, step: float, array: npt.NDArray[Any]) -> npt.NDArray
 EPOCH = np.datetime64("1970-01-01", "us")
 
 
-def _scaled(array: npt.NDArray[Any], step: Fraction, *, whole: bool) -> npt.NDArray[Any]:
-    return array if whole else np.asarray(array * float(step))
+def _scaled(array: npt.NDArray[Any], step: Fraction) -> npt.NDArray[Any]:
+    """array * step. Seven hundredths are 7 / 100 and not 7 * 0.01, which is another double."""
+    if step.denominator & (step.denominator - 1):
+        return np.asarray(array * float(step.numerator) / float(step.denominator))
+    return np.asarray(array * float(step))
 
 
 def _masked_ratio(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ def to_json(answer: Answer, *, intervals: bool) -> bytes:
     written = {
         "invented": answer.invented,
         "columns": [name for name, _ in data],
-        "rows": [list(row) for row in zip(*(values for _, values in data), strict=True)],
+        "rows": [],
         "receipt": answer.receipt.to_dict(),
         "notes": list(answer.notes),
     }
-    return (json.dumps(written, ensure_ascii=False, default=str) + "\n").encode()
+    rows = ", ".join(f"[{', '.join(map(_json, row))}]" for row in zip(*(values for _, values in data), strict=True))
+    parts = {name: _json(value) for name, value in written.items()} | {"rows": f"[{rows}]"}
+    return ("{" + ", ".join(f"{_json(name)}: {text}" for name, text in parts.items()) + "}\n").encode()
 
 
 def to_arrow_stream(answer: Answer, *, intervals: bool) -> bytes:
@@ -57,9 +60,18 @@ def _data(answer: Answer, intervals: bool) -> list[tuple[str, list[Any]]]:
     return [(name, [row[position] for row in rows]) for position, name in enumerate(answer.columns)]
 
 
+def _json(value: Any) -> str:
+    """One value; a decimal is a number with all its digits."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_json, value))}]"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def _field(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, list | Decimal):
+        return _json(value)
     return "" if value is None else value

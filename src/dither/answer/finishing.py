@@ -10,13 +10,13 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import duckdb
 import numpy as np
 
-from dither.answer.evaluate import evaluate
+from dither.answer.evaluate import handed_over
 from dither.answer.intervals import REPLICATES, Floats, bounds_of, total_half_widths
 from dither.answer.noisy import NoisyTable, Shared, replicate
 from dither.errors import QueryRefused
@@ -28,12 +28,17 @@ from dither.plan.recipes import Recipe
 from dither.plan.row_keys import Keyed
 from dither.sql import embedded
 from dither.sql.embedded import Columns
-from dither.sql.printing import quote_name
 
 MOST_ROWS = 2**22
 """Rows of an answer: more is no table for a person, and one analyst must not fill the memory that all share."""
 MOST_REPLICATED = 2**23
 """Rows of all replicates of the noisy tables together."""
+
+IN_DOUBLES = (
+    "The SQL over the sums fails in decimals on these numbers (too many digits, or a remainder by 0): "
+    "all of it was computed in doubles."
+)
+T = TypeVar("T")
 
 __all__ = ["Ends", "Finished", "finish", "finish_with_intervals", "may_be_large", "rehearse", "rows_of", "spread"]
 
@@ -44,6 +49,8 @@ class Finished:
 
     columns: list[Any]
     types: list[str]
+    notes: tuple[str, ...] = ()
+    """What its reader must know."""
 
 
 class Ends(Protocol):
@@ -58,12 +65,8 @@ class Ends(Protocol):
 
 def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
     """The plan's answer. Raises QueryRefused when the SQL fails on these values; paid vectors stay paid."""
-    _check_rows(plan, tables)
-    shown = _as_they_are(plan, tables)
-    if shown is not None:
-        return shown
     try:
-        columns, types = _run(plan.finish_sql, tables)
+        finished, doubles = _over(tables, lambda given: _finished(plan, given))
     except duckdb.InterruptException:
         raise _too_slow() from None
     except duckdb.Error:
@@ -72,6 +75,15 @@ def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
             code="F-170",
             hint="What was measured is paid and kept: ask again with other expressions, for nothing.",
         ) from None
+    return replace(finished, notes=(IN_DOUBLES,)) if doubles else finished
+
+
+def _finished(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
+    _check_rows(plan, tables)
+    shown = _as_they_are(plan, tables)
+    if shown is not None:
+        return shown
+    columns, types = _run(plan.finish_sql, tables)
     return Finished(list(columns.values()), types)
 
 
@@ -84,7 +96,7 @@ def _as_they_are(plan: Plan, tables: Sequence[NoisyTable]) -> Finished | None:
     columns = table.columns()
     if not columns.keys() >= set(plan.picked):
         return None
-    shown = [embedded.shown(columns[name], table.sql_types.get(name)) for name in plan.picked]
+    shown = [embedded.shown(columns[name], table.casts.get(name)) for name in plan.picked]
     known = [column for column in shown if column is not None]
     if len(known) < len(shown):
         return None
@@ -158,7 +170,22 @@ def _count_rows(sql: str, most: int, tables: Sequence[NoisyTable]) -> int:
 def _run(
     sql: str, tables: Sequence[NoisyTable], columns: Callable[[NoisyTable], Columns] = NoisyTable.columns
 ) -> tuple[Columns, list[str]]:
-    return embedded.run(sql, {t.name: columns(t) for t in tables}, {t.name: t.sql_types for t in tables if t.sql_types})
+    """The columns of a finish and their types."""
+    given, casts = {t.name: columns(t) for t in tables}, {t.name: t.casts for t in tables if t.casts}
+    return embedded.run(sql, given, casts, exact=True)
+
+
+def _over(tables: Sequence[NoisyTable], run: Callable[[Sequence[NoisyTable]], T]) -> tuple[T, bool]:
+    """What `run` gives for numbers that are paid for, and was it in doubles? Where an expression of decimals has no
+    room for what the noise made, all of it is computed in doubles: an overflow is no reason to get nothing."""
+    try:
+        return run(tables), False
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        if not any(recipe.digits for table in tables for recipe in table.recipes):
+            raise
+    return run([table.in_doubles() for table in tables]), True
 
 
 def interval_columns(table: NoisyTable, together: Ends | None = None) -> Columns:
@@ -178,7 +205,8 @@ def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: En
     all of them together."""
     if plan.interval_tree is None:
         return {}
-    columns, _ = _run(to_sql(dict(plan.interval_tree)), tables, lambda table: interval_columns(table, together))
+    sql = to_sql(dict(plan.interval_tree))
+    (columns, _), _ = _over(tables, lambda given: _run(sql, given, lambda table: interval_columns(table, together)))
     return columns
 
 
@@ -194,21 +222,14 @@ def spread(plan: Plan, tables: Sequence[NoisyTable], wanted: Sequence[int], fini
     rows = None if keyed is None else _row_keys(keyed, tables, finished)
     if keyed is None or rows is None:
         return nothing
-    replicas: dict[str, Columns] = {}
-    shadows: list[str] = []
+    names = _names(finished, keyed)
+    most = MOST_REPLICATED // REPLICATES
     for tree in (keyed.uncut, keyed.tree):
-        most = MOST_REPLICATED // REPLICATES
+        sql = to_sql(tree)
         try:
-            if _count_rows(to_sql(tree), most + 1, tables) > most:
+            if _over(tables, lambda given, sql=sql: _count_rows(sql, most + 1, given))[0] > most:  # type: ignore[misc]
                 return nothing
-            if not replicas:
-                replicas, shadows = _all_replicas(tables)
-            inner = ", ".join(_names(finished, keyed))
-            sql = (
-                f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
-                f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({to_sql(tree)}) AS finish({inner})) AS f"
-            )
-            found, _ = embedded.run(sql, replicas)
+            found, _ = _over(tables, lambda given, sql=sql: _run_replicas(sql, given, names))  # type: ignore[misc]
         except duckdb.Error:
             # A replicate, a row that was left out, or a quantile that is not known there, may fail where the answer
             # did not.
@@ -220,8 +241,9 @@ def spread(plan: Plan, tables: Sequence[NoisyTable], wanted: Sequence[int], fini
 def _row_keys(keyed: Keyed, tables: Sequence[NoisyTable], finished: Finished) -> list[tuple[Any, ...]] | None:
     """What tells the rows of the answer apart, row by row; None where the rows could not be found again."""
     names = _names(finished, keyed)
+    sql = f"SELECT * FROM ({to_sql(keyed.tree)}) AS finish({', '.join(names)})"
     try:
-        found, _ = _run(f"SELECT * FROM ({to_sql(keyed.tree)}) AS finish({', '.join(names)})", tables)
+        (found, _), _ = _over(tables, lambda given: _run(sql, given))
     except duckdb.Error:
         return None
     own = len(finished.columns)
@@ -240,8 +262,8 @@ def _tuples(columns: Columns, names: Sequence[str]) -> list[tuple[Any, ...]]:
     return list(zip(*(columns[name].tolist() for name in names), strict=True)) if names else [()] * size
 
 
-def _all_replicas(tables: Sequence[NoisyTable]) -> tuple[dict[str, Columns], list[str]]:
-    """The replicates of all tables, and SQL that gives each table's name to those of replicate r.r."""
+def _run_replicas(sql: str, tables: Sequence[NoisyTable], names: Sequence[str]) -> Columns:
+    """A finish over every replicate of its tables: r, and its columns under these names."""
     generator = np.random.default_rng(
         [int(v) & 0xFFFFFFFF for t in tables for values in t.values for v in values[:8]] or [0]
     )
@@ -251,14 +273,13 @@ def _all_replicas(tables: Sequence[NoisyTable]) -> tuple[dict[str, Columns], lis
     for table in tables:
         columns = _replicas(table, generator, shared)
         replicas[f"{table.name}_replicas"] = columns
-        casts = table.sql_types
-        names = ", ".join(
-            f"CAST({quote_name(n)} AS {casts[n]}) AS {quote_name(n)}" if n in casts else quote_name(n)
-            for n in columns
-            if n != "replica"
-        )
+        names = ", ".join(embedded.typed_column(n, table.casts) for n in columns if n != "replica")
         shadows.append(f"{table.name} AS (SELECT {names} FROM {table.name}_replicas WHERE replica = r.r)")
-    return replicas, shadows
+    replicated = (
+        f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
+        f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({sql}) AS finish({', '.join(names)})) AS f"
+    )
+    return embedded.run(replicated, replicas)[0]
 
 
 def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared) -> Columns:
@@ -268,10 +289,13 @@ def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared)
         masked = isinstance(key, np.ma.MaskedArray)
         columns[name] = np.ma.concatenate([key] * REPLICATES) if masked else np.tile(key, REPLICATES)  # type: ignore
     for recipe in table.recipes:
-        computed = evaluate(recipe, table.vectors, values)
+        computed = handed_over(recipe, table.vectors, values)
         flat = computed.reshape(-1)
         if recipe.kind == "quantile":
             # No law says how a chosen value might have come out else: what is computed from it is not known either.
+            if recipe.digits is not None:
+                columns[recipe.id] = np.ma.MaskedArray(flat, True)
+                continue
             columns[recipe.id] = np.full(flat.shape, "NaT", flat.dtype) if flat.dtype.kind == "M" else flat * np.nan
             continue
         columns[recipe.id] = flat.astype(np.int64) if recipe.whole else flat

@@ -1,10 +1,16 @@
-"""Answers as data frames: the one place that imports pandas, Polars and pyarrow."""
+"""Answers as data frames: the one place that imports pandas, Polars and pyarrow.
+
+Decimals stay decimals in Polars and Arrow; in pandas, which has no type for them, they are doubles, as DuckDB gives
+them to it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from dither.answer.numbers import in_doubles
 from dither.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -22,7 +28,7 @@ def to_pandas(data: Data) -> pandas.DataFrame:
         import pandas
     except ImportError:
         raise _missing("pandas") from None
-    frame = pandas.DataFrame(dict(enumerate(values for _, values in data)))
+    frame = pandas.DataFrame(dict(enumerate([in_doubles(value) for value in values] for _, values in data)))
     frame.columns = [name for name, _ in data]
     return frame
 
@@ -32,7 +38,11 @@ def to_polars(data: Data) -> polars.DataFrame:
         import polars
     except ImportError:
         raise _missing("polars") from None
-    return polars.DataFrame(dict(_unique(data)), strict=False)
+    columns: dict[str, Any] = {}
+    for name, values in _unique(data):
+        scale = _scale(values)
+        columns[name] = values if scale is None else polars.Series(values, dtype=polars.Decimal(_DIGITS, scale))
+    return polars.DataFrame(columns, strict=False)
 
 
 def to_arrow(data: Data) -> pyarrow.Table:
@@ -40,7 +50,20 @@ def to_arrow(data: Data) -> pyarrow.Table:
         import pyarrow
     except ImportError:
         raise _missing("arrow") from None
-    return pyarrow.table([pyarrow.array(values) for _, values in data], names=[name for name, _ in data])
+    arrays = []
+    for _, values in data:
+        scale = _scale(values)
+        arrays.append(pyarrow.array(values, None if scale is None else pyarrow.decimal128(_DIGITS, scale)))
+    return pyarrow.table(arrays, names=[name for name, _ in data])
+
+
+_DIGITS = 38
+
+
+def _scale(values: list[Any]) -> int | None:
+    """Digits after the point of a column of decimals, all of which have the same; None of any other column."""
+    first = next((value for value in values if value is not None), None)
+    return -int(first.as_tuple().exponent) if isinstance(first, Decimal) else None
 
 
 def _unique(data: Data) -> list[tuple[str, list[Any]]]:

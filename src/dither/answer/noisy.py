@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dither.answer.evaluate import evaluate
+from dither.answer.evaluate import handed_over
 from dither.plan.cubes import cell_places
 from dither.plan.laws import ChoiceLaw, Law, MarginalLaw, RunningLaw
 from dither.plan.nodes import Vector
@@ -62,8 +62,17 @@ class NoisyTable:
         """Keys k0, k1, ... and aggregates a0, a1, ... as the finish reads them."""
         found: Columns = dict(self.keys)
         for recipe in self.recipes:
-            found[recipe.id] = evaluate(recipe, self.vectors, self.values)
+            found[recipe.id] = handed_over(recipe, self.vectors, self.values)
         return found
+
+    @property
+    def casts(self) -> dict[str, str]:
+        """Column -> its SQL type, or how it comes from whole numbers, where its array alone does not tell."""
+        return {**self.sql_types, **{r.id: r.digits.sql() for r in self.recipes if r.digits is not None}}
+
+    def in_doubles(self) -> NoisyTable:
+        """The same table with doubles for decimals."""
+        return replace(self, recipes=tuple(replace(recipe, digits=None) for recipe in self.recipes))
 
 
 Shared = dict[tuple[str, tuple[int, ...] | None], npt.NDArray[Any]]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
-__all__ = ["NULL_SIGN", "Cell", "measured", "plain"]
+__all__ = ["NULL_SIGN", "Cell", "in_doubles", "measured", "plain"]
 
 NULL_SIGN = "∅"
 _MOST_DECIMALS = 9
@@ -43,6 +44,8 @@ def plain(value: Any) -> Cell:
             return Cell(NULL_SIGN)
         case float():
             return Cell(_short(value))
+        case Decimal():
+            return Cell(f"{value:,f}")
         case list():
             return Cell(f"[{', '.join(plain(each).value for each in value)}]")
         case _:
@@ -68,7 +71,17 @@ def measured(value: Any, low: float, high: float) -> Cell:
     return Cell(_fixed(value, decimals), ends)
 
 
-def _digit_of(size: float, value: float) -> int:
+def in_doubles(value: Any) -> Any:
+    """The value with a double for each decimal: for arithmetic with the ends of intervals, which are doubles."""
+    match value:
+        case Decimal():
+            return float(value)
+        case list():
+            return [in_doubles(each) for each in value]
+    return value
+
+
+def _digit_of(size: float, value: Any) -> int:
     """Position of the second significant digit: -1 for tens, 0 for ones, 2 for hundredths; ones for whole numbers."""
     digit = 0 if size <= 0 else 1 - math.floor(math.log10(size))
     return min(digit, 0 if isinstance(value, int) else _MOST_DECIMALS)

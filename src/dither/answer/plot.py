@@ -22,7 +22,7 @@ import numpy as np
 from dither.answer.behind import columns_behind
 from dither.answer.combined import half_width_of_sum
 from dither.answer.drawing import Box, Charts, Panel, Point
-from dither.answer.numbers import plain
+from dither.answer.numbers import in_doubles, plain
 from dither.errors import InvalidParameter
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan.recipes import Recipe
@@ -62,7 +62,8 @@ class _Page:
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
-        self.columns = [list(column) for column in zip(*answer.rows(), strict=True)] or [[] for _ in answer.columns]
+        rows = zip(*answer.rows(), strict=True)
+        self.columns = [[in_doubles(value) for value in column] for column in rows] or [[] for _ in answer.columns]
         for position, row in answer.hidden:
             self.columns[position][row] = None
         roles = answer.plan.roles

@@ -20,6 +20,7 @@ from dither.answer.answer import Answer
 from dither.answer.behind import Behind, columns_behind
 from dither.answer.combined import half_width_of_sum
 from dither.answer.finishing import Finished, finish_with_intervals
+from dither.answer.numbers import in_doubles
 from dither.answer.presentation import Level, Presentation, letter_of
 from dither.answer.simultaneous import hold_together
 from dither.errors import InvalidParameter
@@ -146,6 +147,10 @@ class _Page:
         self.columns: list[Column] = [list(column) for column in zip(*answer.rows(), strict=True)] or [
             [] for _ in answer.columns
         ]
+        # What is changed for a page is no longer the released decimal; `.raw` keeps that.
+        for p, role in enumerate(answer.plan.roles):
+            if role != "key":
+                self.columns[p] = [in_doubles(value) for value in self.columns[p]]
         self.ends: Ends = {p: (low.tolist(), high.tolist()) for p, (low, high) in answer.intervals.items()}
         self.noisy = [p for p, role in enumerate(answer.plan.roles) if role != "key"]
         self.signs: dict[tuple[int, int], str] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import shutil
 from collections.abc import Sequence
+from decimal import Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,8 @@ def _has_no_interval(answer: Answer, position: int) -> bool:
 
 def _numeric(answer: Answer) -> list[bool]:
     return [
-        any(isinstance(v, int | float) and not isinstance(v, bool) for v in values) and answer.plan.roles[i] != "key"
+        any(isinstance(v, int | float | Decimal) and not isinstance(v, bool) for v in values)
+        and answer.plan.roles[i] != "key"
         for i, values in enumerate(_columns(answer))
     ]
 

@@ -253,7 +253,7 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
         return VectorPlan(
             describe_vector(vector.vector, measure),
             groups,
-            vector.distance * step,
+            float(vector.distance * vector.vector.step),
             f"{law.plan.design.name} with {kind}",
             law.plan.noise_scale * step,
             law.half_width(0.95) * step,
@@ -265,7 +265,7 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
         return VectorPlan(
             describe_vector(vector.vector, measure),
             groups,
-            vector.distance * step,
+            float(vector.distance * vector.vector.step),
             "residuals with Gaussian",
             law.variance() ** 0.5 * step,
             law.half_width(0.95) * step,
@@ -278,7 +278,7 @@ def _vector_plan(vector: PricedVector, measure: nodes.Measure, groups: str, know
     return VectorPlan(
         describe_vector(vector.vector, measure),
         groups,
-        vector.distance * step,
+        float(vector.distance * vector.vector.step),
         mechanism,
         scale * step,
         law.half_width(0.95) * step,

@@ -414,12 +414,13 @@ def contains_aggregate(tree: Tree) -> bool:
 
 
 def _tells_apart(expr: Expr) -> bool:
-    """Do different values stay different on their way out? Integers must fit 64 bits, decimals a double's digits."""
+    """Do different values stay different on their way out? Integers must fit 64 bits, decimals a double's digits, with
+    room for the way to a double and back."""
     if expr.type.kind is Kind.INTEGER:
         return not is_wide(expr)
     if expr.type.kind is Kind.DECIMAL:
         assert expr.lo is not None and expr.hi is not None
-        return bool(magnitude(expr.lo, expr.hi) * 10**expr.type.scale < 2**53)
+        return bool(magnitude(expr.lo, expr.hi) * 10**expr.type.scale < 2**49)
     return True
 
 

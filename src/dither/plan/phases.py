@@ -18,6 +18,7 @@ import duckdb
 import numpy as np
 
 from dither.plan import finish, nodes
+from dither.plan.decimals import type_of_key
 from dither.plan.recipes import Recipe
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Relation
@@ -27,7 +28,6 @@ from dither.sql.functions.casts import DBL_MAX
 from dither.sql.functions.registry import STORED_TEXT
 from dither.sql.names import NamedColumn
 from dither.sql.parse import Tree
-from dither.sql.printing import sql_type
 from dither.sql.types import (
     BOOLEAN,
     DATE,
@@ -175,7 +175,12 @@ def _types(lowering: Lowering, whole: FinishTree, tree: Tree) -> tuple[Type, ...
     """Types of a noisy SELECT's columns, as DuckDB finds them over empty tables."""
     tables = {m.name: _empty(m, lowering.recipes[m.name]) for m in lowering.measures if m.name in whole.measures}
     try:
-        known = {m.name: {k.id: sql_type(k.expr.type) for k in m.keys} for m in lowering.measures if m.name in tables}
+        known = {
+            m.name: {k.id: type_of_key(k.expr) for k in m.keys}
+            | {r.id: r.digits.sql() for r in lowering.recipes[m.name] if r.digits is not None}
+            for m in lowering.measures
+            if m.name in tables
+        }
         _, names = embedded.run(finish.to_sql(whole.tree), tables, known)
     except duckdb.Error:
         raise tree.refuse("F-171", "The SQL over the aggregates of this subquery does not work.") from None
@@ -193,7 +198,7 @@ def _empty(measure: nodes.Measure, recipes: list[Recipe]) -> embedded.Columns:
         type = (
             recipe.type if recipe.kind in ("quantile", "bool_or", "bool_and") else INTEGER if recipe.whole else DOUBLE
         )
-        columns[recipe.id] = empty_array(type)
+        columns[recipe.id] = empty_array(INTEGER if recipe.digits is not None else type)
     return columns
 
 

@@ -5,6 +5,7 @@ Flow: scans call `read_column` for each visible column; `sql.printing` prints th
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 
@@ -58,6 +59,10 @@ def _range_of(column: Column, type: Type) -> tuple[Bound | None, Bound | None]:
     if column.values:
         # What is read is one of them or NULL, wherever the bounds are.
         ends = (min(column.values), max(column.values))
+    if ends is not None and type.kind is Kind.DECIMAL:
+        # Outward to decimals that can be printed: a bound between two of them would be read as the one beyond it.
+        lo, hi = (_in_units(end, type) * 10**type.scale for end in ends)
+        return Fraction(math.floor(lo), 10**type.scale), Fraction(math.ceil(hi), 10**type.scale)
     if ends is not None:
         return _in_units(ends[0], type), _in_units(ends[1], type)
     match type.kind:

@@ -16,13 +16,14 @@ from dither.errors import QueryRefused, Span
 from dither.mechanisms.quantile import MOST_DIGITS
 from dither.plan import nodes
 from dither.plan.choices import Choices, with_bounds
+from dither.plan.decimals import Digits, chosen_digits, sum_digits, unit_of, whole_steps
 from dither.plan.separable import Relation
 from dither.sql.bind import display_name
 from dither.sql.expressions import Expr, literal
 from dither.sql.functions import arithmetic, logic
 from dither.sql.functions.casts import as_double
 from dither.sql.functions.registry import Call
-from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Kind, Type, magnitude
+from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Kind, Type, decimal_limit, magnitude
 
 __all__ = ["Aggregate", "Grid", "Recipe", "RecipeKind", "compile_aggregates", "grid_of", "largest_contribution"]
 
@@ -66,6 +67,8 @@ class Recipe:
     """Ends the true value cannot leave; means are kept within them."""
     quantile: Fraction = Fraction(0)
     type: Type = INTEGER
+    digits: Digits | None = None
+    """Of a decimal: what the column handed to the finish counts. None where that is the number itself."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,13 @@ def largest_contribution(tau: int) -> int:
 
 
 def grid_of(expr: Expr, *, centered: bool, most: int = LARGEST_CONTRIBUTION) -> Grid:
-    """The grid of a bounded numeric expression. Integers keep step 1 while they fit; others get 2^k with 27 bits of
-    resolution, so that rounding is far below any noise. Proof: docs/proofs/mechanisms/grid-sums.md.
-    most: steps of the largest contribution, a power of two."""
+    """The grid of a bounded numeric expression. Integers keep step 1 while they fit, decimals their last digit; others
+    get 2^k with 27 bits of resolution, so that rounding is far below any noise. Proof:
+    docs/proofs/mechanisms/grid-sums.md.  most: steps of the largest contribution, a power of two."""
     assert expr.lo is not None and expr.hi is not None
+    if expr.type.kind is Kind.DECIMAL:
+        lo, hi = Fraction(expr.lo), Fraction(expr.hi)
+        return Grid(*whole_steps(expr, max(abs(lo), abs(hi)) / most, (lo + hi) / 2 if centered else Fraction(0)))
     largest = max(abs(Fraction(expr.lo)), abs(Fraction(expr.hi)), Fraction(1, 2**40))
     if expr.type.kind is Kind.INTEGER:
         step = Fraction(1)
@@ -134,8 +140,9 @@ def along(
         if vector.kind == "sum":
             assert vector.expr is not None
             grid = grid_of(vector.expr, centered=False, most=LARGEST_RUNNING)
+            digits = recipe.digits and sum_digits(vector.expr, grid.step)
             vector = replace(vector, lo=grid.lo, hi=grid.hi, step=grid.step, center=grid.center)
-            changed[i] = replace(recipe, whole=recipe.whole and grid.step == 1)
+            changed[i] = replace(recipe, whole=recipe.whole and grid.step == 1, digits=digits)
         marked[position] = replace(vector, running=way)
     return tuple(marked), changed
 
@@ -244,7 +251,8 @@ class _Compiler:
         grid = grid_of(expr, centered=function == "avg", most=self.most)
         total = self._add(replace(_sum_vector(expr, aggregate.filter, grid), distinct=True))
         if function == "sum":
-            return Recipe(id, "sum", (total,), whole=expr.type.kind is Kind.INTEGER and grid.step == 1)
+            whole, digits = _kept_exact(aggregate, expr, grid)
+            return Recipe(id, "sum", (total,), whole=whole, digits=digits)
         count = self._add(nodes.Vector("distinct", expr, aggregate.filter))
         return Recipe(id, "mean", (count, total), center=grid.center * grid.step, limits=_limits(expr))
 
@@ -267,9 +275,11 @@ class _Compiler:
             for end in (-1, 1):
                 positions.append(self._add_quantile(replace(vector, end=end), share, aggregate))
         keeps_type = function in ("min", "max", "quantile_disc", "percentile_disc")
-        type = expr.type if keeps_type or not expr.type.is_numeric else DOUBLE
-        limits, center = _limits(expr), grid.center * grid.step
-        return Recipe(id, "quantile", tuple(positions), center=center, limits=limits, quantile=share, type=type)
+        type = expr.type if keeps_type or expr.type.kind is not Kind.INTEGER else DOUBLE
+        limits, center, digits = _limits(expr), grid.center * grid.step, chosen_digits(expr)
+        return Recipe(
+            id, "quantile", tuple(positions), center=center, limits=limits, quantile=share, type=type, digits=digits
+        )
 
     def _add_quantile(self, vector: nodes.Vector, share: Fraction, aggregate: Aggregate) -> int:
         """Quantiles of one histogram are chosen together, whoever asks for them."""
@@ -313,15 +323,17 @@ class _Compiler:
     def _sum(self, id: str, aggregate: Aggregate) -> Recipe:
         expr = self._bounded(aggregate, aggregate.args[0])
         plain, centered = grid_of(expr, centered=False, most=self.most), grid_of(expr, centered=True, most=self.most)
-        whole = expr.type.kind is Kind.INTEGER and plain.step == 1
         count = nodes.Vector("rows", expr if expr.nullable else None, aggregate.filter)
         # n and the centred sum give SUM with variance r² + c² in place of m², when both are measured anyway.
         radius = max(abs(centered.lo), abs(centered.hi))
         if count in self.vectors and radius**2 + centered.center**2 < max(abs(plain.lo), abs(plain.hi)) ** 2:
             positions = (self._add(count), self._add(_sum_vector(expr, aggregate.filter, centered)))
-            return Recipe(id, "sum_from_mean", positions, center=centered.center * centered.step, whole=whole)
+            whole, digits = _kept_exact(aggregate, expr, centered)
+            center = centered.center * centered.step
+            return Recipe(id, "sum_from_mean", positions, center=center, whole=whole, digits=digits)
         position = self._add(_sum_vector(expr, aggregate.filter, plain))
-        return Recipe(id, "sum", (position,), whole=whole)
+        whole, digits = _kept_exact(aggregate, expr, plain)
+        return Recipe(id, "sum", (position,), whole=whole, digits=digits)
 
     def _mean(self, id: str, aggregate: Aggregate) -> Recipe:
         expr = self._bounded(aggregate, aggregate.args[0])
@@ -364,7 +376,7 @@ class _Compiler:
         if not expr.type.is_numeric:
             raise aggregate.refuse("F-120", f"{name} needs numbers; found {expr.type}.")
         assert expr.lo is not None and expr.hi is not None
-        if magnitude(expr.lo, expr.hi) > LARGEST_BOUND[expr.type.kind]:
+        if magnitude(expr.lo, expr.hi) > _largest_bound(expr.type):
             place = self.relation.sources.get(str(expr.args[0].payload)) if expr.op == "read" else None
             chosen = None if place is None else self.choices.bounds_of(place)
             if chosen is not None:
@@ -389,6 +401,14 @@ LARGEST_BOUND: dict[Kind, int | float | Fraction] = {
 }
 
 
+def _largest_bound(type: Type) -> int | float | Fraction:
+    most = LARGEST_BOUND[type.kind]
+    if type.kind is not Kind.DECIMAL:
+        return most
+    # Many digits after the point leave few before it: what no decimal of the type reaches was declared by nobody.
+    return min(most, decimal_limit(type.scale) - unit_of(type))
+
+
 QUANTILES = (
     "min", "max", "median", "quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc",
     "approx_quantile",
@@ -401,8 +421,12 @@ FINE = 1024
 
 
 def cells_of(expr: Expr) -> Grid:
-    """Cells for a histogram: of width 1 for integers and days while they fit, else 2^k, at most a million of them."""
+    """Cells for a histogram: of width 1 for integers and days while they fit, of one last digit for decimals, else 2^k,
+    at most a million of them."""
     assert expr.lo is not None and expr.hi is not None
+    if expr.type.kind is Kind.DECIMAL:
+        lo, hi = Fraction(expr.lo), Fraction(expr.hi)
+        return Grid(*whole_steps(expr, (hi - lo) / MOST_CELLS, (lo + hi) / 2))
     span = max(Fraction(expr.hi) - Fraction(expr.lo), Fraction(1, 2**40))
     whole = expr.type.kind in (Kind.INTEGER, Kind.DATE, Kind.TIMESTAMP)
     step = Fraction(1) if whole else Fraction(2) ** (math.ceil(math.log2(span)) - 20)
@@ -436,6 +460,17 @@ def _reads(expr: Expr) -> list[Expr]:
     from dither.sql.expressions import walk
 
     return [node for node in walk(expr) if node.op == "read"]
+
+
+SUMS_OF_DOUBLES = ("fsum", "kahan_sum", "sumkahan")
+"""In DuckDB these give doubles, of whatever they are the sum."""
+
+
+def _kept_exact(aggregate: Aggregate, expr: Expr, grid: Grid) -> tuple[bool, Digits | None]:
+    """Is the sum a whole number, or which decimal is it? Neither: a double."""
+    if aggregate.function in SUMS_OF_DOUBLES:
+        return False, None
+    return expr.type.kind is Kind.INTEGER and grid.step == 1, sum_digits(expr, grid.step)
 
 
 def _sum_vector(expr: Expr, filter: Expr | None, grid: Grid | int) -> nodes.Vector:

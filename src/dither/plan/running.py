@@ -79,6 +79,8 @@ def running_windows(
 
 def renamed_columns(outer: Json, inner: Json) -> dict[str, str] | None:
     """What a SELECT over a SELECT calls the columns of the noisy table; None where it does not read all its groups."""
+    if inner["type"] != "SELECT_NODE":
+        return None
     if outer["where_clause"] or outer["group_expressions"] or inner["where_clause"] or inner["qualify"]:
         return None
     if any(modifier["type"] != "ORDER_MODIFIER" for modifier in inner["modifiers"]):

@@ -1,22 +1,24 @@
 """Aggregates and windows within one unit: they make rows of rows, and everything about them depends on that unit alone.
 
-Flow: `rows` calls these. Float sums run on an integer grid, and every order is completed by all columns, so that
-neither the order of rows nor anybody else's rows can change a bit.
+Flow: `rows` calls these. Float sums run on an integer grid, decimals add up as they are, and every order is completed
+by all columns, so that neither the order of rows nor anybody else's rows can change a bit.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.plan import finish, grouped, joins, nodes, separable
+from dither.plan.decimals import exact_within_unit
 from dither.plan.recipes import Aggregate, grid_of
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, call_of, display_name
 from dither.sql.expressions import Expr, literal, make_column
 from dither.sql.functions import logic
 from dither.sql.parse import Tree
-from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Bound, Kind, Type, magnitude
+from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Bound, Kind, Type, decimal_limit, magnitude
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
@@ -178,7 +180,9 @@ class WindowBinder(Binder):
             type, lo, hi = _result(aggregate, tau, tree)
             if type.kind is Kind.DOUBLE and function in ("sum", "avg"):
                 raise tree.refuse(
-                    "S-158", "SUM and AVG of doubles over a window are not supported.", hint="CAST to integers first."
+                    "S-158",
+                    "SUM and AVG of doubles over a window are not supported.",
+                    hint="SUM a CAST to integers or decimals.",
                 )
             column = make_column(identifier, type, nullable=not function.startswith("count"), lo=lo, hi=hi)
             name = "count" if function == "count_star" else function
@@ -265,6 +269,8 @@ def _result(aggregate: Aggregate, tau: int, tree: Tree) -> tuple[Type, Bound | N
         if magnitude(lo, hi) > 2**62:
             raise tree.refuse("B-104", "SUM within one unit needs bounds on its argument.", hint="Declare `bounds`.")
         return INTEGER, lo, hi
+    if exact_within_unit(arg) and magnitude(lo, hi) < decimal_limit(arg.type.scale):
+        return arg.type, Fraction(lo), Fraction(hi)
     if magnitude(float(arg.lo), float(arg.hi)) > 1e15:
         raise tree.refuse("B-104", "SUM within one unit needs bounds on its argument.", hint="Declare `bounds`.")
     slack = _step_slack(arg) * tau
@@ -285,7 +291,8 @@ def _call(aggregate: Aggregate, column: Expr) -> nodes.AggregateCall:
     step = None
     if function in ("sum", "avg"):
         assert arg is not None
-        step = None if arg.type.kind is Kind.INTEGER and function == "sum" else grid_of(arg, centered=False).step
+        exact = function == "sum" and column.type.kind is not Kind.DOUBLE
+        step = None if exact else grid_of(arg, centered=False).step
     return nodes.AggregateCall(function, arg, aggregate.filter, aggregate.distinct, step=step, result=column)
 
 

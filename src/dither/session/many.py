@@ -106,9 +106,10 @@ def ask_many(
     answers = []
     for plan in together.plans:
         own = tuple(table for table in tables if table.name in dict(plan.aggregates))
-        notes = (*plan.notes, *_asked_together(len(together.plans)))
+        finished = finish(plan, own)
+        notes = (*plan.notes, *_asked_together(len(together.plans)), *finished.notes)
         unit = session.catalog.unit_name
-        answers.append(Answer(plan, finish(plan, own), own, cost, receipt, notes, session.invented, unit))
+        answers.append(Answer(plan, finished, own, cost, receipt, notes, session.invented, unit))
     return Answers(tuple(answers), cost, receipt)
 
 

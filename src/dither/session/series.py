@@ -315,7 +315,7 @@ class Series:
         return self.first + dt.timedelta(days=number)
 
     def _scaled(self, steps: float) -> float:
-        """From steps to the unit of the data, exactly: a step is a power of two, or one."""
+        """From steps to the unit of the data: exactly, or, of a decimal's last digits, the double nearest to it."""
         return steps if self._step == 1 else float(Fraction(steps) * self._step)
 
     def _width(self, steps: float) -> float:

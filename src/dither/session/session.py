@@ -140,7 +140,7 @@ class Session(OpaqueStatistics):
         finished = finish(plan, tables)
         cost = charged(stages, allowance=False) + chosen.price
         receipt = receipts.make(self, plan, fingerprint, epoch, stages, cost, signed)
-        notes = (*chosen.notes, *plan.notes)
+        notes = (*chosen.notes, *plan.notes, *finished.notes)
         return Answer(plan, finished, tuple(tables), cost, receipt, notes, self.invented, self.catalog.unit_name)
 
     def ask_many(

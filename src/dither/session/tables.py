@@ -15,6 +15,7 @@ from dither.answer.noisy import NoisyTable
 from dither.errors import GuaranteeError
 from dither.ledger.model import NewVector, ReleasedVector
 from dither.plan import nodes
+from dither.plan.decimals import type_of_key
 from dither.plan.laws import ChoiceLaw
 from dither.plan.phases import empty_array
 from dither.plan.price import PricedMeasure, PricedPlan
@@ -79,7 +80,7 @@ def _with_aliases(tables: list[NoisyTable], plan: nodes.Plan) -> list[NoisyTable
 
 def _table(measure: PricedMeasure, plan: nodes.Plan, keys: Any, values: Any, laws: Any) -> NoisyTable:
     found = measure.measure
-    types = {key.id: sql_type(key.expr.type) for key in found.keys if key.expr.type.kind is not Kind.DECIMAL}
+    types = {key.id: type_of_key(key.expr) for key in found.keys}
     recipes = tuple(dict(plan.aggregates)[found.name])
     types |= {recipe.id: sql_type(recipe.type) for recipe in recipes if recipe.type.kind is Kind.DATE}
     vectors = tuple(

@@ -7,8 +7,10 @@ use, and is shared by all sessions of a process: each use takes a cursor of its 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +20,18 @@ import numpy.typing as npt
 
 from dither.errors import QueryRefused
 
-__all__ = ["Columns", "LONGEST_S", "MAX_DEPTH", "evaluate", "parse_json", "print_tree", "run", "shown", "tokens_of"]
+__all__ = [
+    "Columns",
+    "LONGEST_S",
+    "MAX_DEPTH",
+    "evaluate",
+    "parse_json",
+    "print_tree",
+    "run",
+    "shown",
+    "tokens_of",
+    "typed_column",
+]
 
 Columns = dict[str, npt.NDArray[Any]]
 """Column name -> values; masked arrays where there are NULLs; object arrays for text."""
@@ -106,10 +119,15 @@ def evaluate(expression: str, *values: str) -> tuple[Any, ...] | None:
 
 
 def run(
-    sql: str, tables: Mapping[str, Columns], types: Mapping[str, Mapping[str, str]] | None = None
+    sql: str,
+    tables: Mapping[str, Columns],
+    types: Mapping[str, Mapping[str, str]] | None = None,
+    *,
+    exact: bool = False,
 ) -> tuple[Columns, list[str]]:
-    """Run one SELECT of ours over the given tables; gives the columns, in order, and their SQL types.
-    types: table -> column -> SQL type, where an array does not tell it (dates, empty texts).
+    """Run one SELECT of ours over the given tables; gives the columns, in order, and their SQL types. Numbers that a
+    double does not hold come as objects: integers, and, where `exact`, decimals.
+    types: table -> column -> as `typed_column` takes it, where an array does not tell it (dates, empty texts).
     Raises duckdb.Error as it comes: callers know whether what failed is public."""
     cursor = _cursor()
     typed = types or {}
@@ -118,7 +136,7 @@ def run(
         casts = typed.get(name)
         cursor.register(f"{name} untyped" if casts else name, _registrable(columns))
         if casts:
-            listed = ", ".join(_typed_column(column, casts) for column in columns)
+            listed = ", ".join(typed_column(column, casts) for column in columns)
             views.append(f'"{name}" AS (SELECT {listed} FROM "{name} untyped")')
     if views:
         sql = f"WITH {', '.join(views)} {sql}"
@@ -128,8 +146,10 @@ def run(
     # Names may repeat (SELECT a, a): fetch by position.
     data = result.fetchnumpy() if len(set(names)) == len(names) else _by_position(cursor, sql, names)
     for position, (name, sql_type) in enumerate(zip(list(data), sql_types, strict=True)):
-        if sql_type == "HUGEINT":
-            data[name] = _whole(data[name], cursor, sql, position)
+        if sql_type == "HUGEINT" and _in_doubles(data[name], 0):
+            data[name] = data[name].astype(np.int64)
+        elif sql_type == "HUGEINT" or (exact and not _in_doubles(data[name], _scale(sql_type))):
+            data[name] = _as_objects(cursor, sql, position)
     return dict(data), sql_types
 
 
@@ -152,19 +172,33 @@ def shown(values: npt.NDArray[Any], type: str | None) -> tuple[npt.NDArray[Any],
     return np.ma.MaskedArray(data.copy(), hidden.copy()) if nulls else data.copy(), sql_type
 
 
-def _whole(doubles: npt.NDArray[Any], cursor: duckdb.DuckDBPyConnection, sql: str, position: int) -> npt.NDArray[Any]:
-    """A HUGEINT column, of which NumPy made doubles, as the integers it holds: read again where one is too large for
-    a double to be exact."""
-    if np.all(np.abs(np.ma.filled(doubles, 0)) < 2.0**53):
-        return doubles.astype(np.int64)
-    values = [row[position] for row in cursor.execute(sql).fetchall()]
+def _scale(sql_type: str) -> int | None:
+    """Digits after the point of a decimal type; None of any other."""
+    decimal = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", sql_type)
+    return int(decimal[1]) if decimal else None
+
+
+def _in_doubles(column: npt.NDArray[Any], scale: int | None) -> bool:
+    """Do the doubles that NumPy made tell all numbers of so many digits after the point apart? 2^53 is halved a few
+    times, for what scaling a double up to its last digit may be off by."""
+    return scale is None or bool(np.all(np.abs(np.ma.filled(column, 0)) * 10.0**scale < 2.0**49))
+
+
+def _as_objects(cursor: duckdb.DuckDBPyConnection, sql: str, position: int) -> npt.NDArray[Any]:
+    """A column as the integers or decimals it holds: read again."""
+    values: list[int | Decimal | None] = [row[position] for row in cursor.execute(sql).fetchall()]
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
-def _typed_column(column: str, casts: Mapping[str, str]) -> str:
-    return f'CAST("{column}" AS {casts[column]}) AS "{column}"' if column in casts else f'"{column}"'
+def typed_column(column: str, casts: Mapping[str, str]) -> str:
+    """A column of the type that `casts` has for it: a SQL type, or an expression in which {} is the column."""
+    if column not in casts:
+        return f'"{column}"'
+    cast = casts[column]
+    value = cast.replace("{}", f'"{column}"') if "{}" in cast else f'CAST("{column}" AS {cast})'
+    return f'{value} AS "{column}"'
 
 
 def _by_position(cursor: duckdb.DuckDBPyConnection, sql: str, names: list[str]) -> Columns:

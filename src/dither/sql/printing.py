@@ -125,7 +125,8 @@ def _literal(expr: Expr) -> str:
         case float():
             return f"CAST('{value!r}' AS DOUBLE)"
         case Fraction():
-            return f"CAST({decimal_digits(value, expr.type.scale)} AS DECIMAL({_digits(expr)}, {expr.type.scale}))"
+            # As a text: a number of 38 digits after the point would be read as a double.
+            return f"CAST('{decimal_digits(value, expr.type.scale)}' AS DECIMAL({_digits(expr)}, {expr.type.scale}))"
         case str():
             return quote_text(value)
         case dt.datetime():

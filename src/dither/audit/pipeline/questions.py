@@ -96,6 +96,7 @@ QUESTIONS = (
     Question("SELECT COUNT(*) FROM t"),
     Question("SELECT region, COUNT(*), SUM(k), SUM(x) FROM t GROUP BY region"),
     Question("SELECT AVG(x), VAR_POP(x), CORR(x, k) FROM t"),
+    Question("SELECT region, SUM(k * 0.25), AVG(CAST(k AS DECIMAL(9, 2))) FROM t GROUP BY region"),
     Question("SELECT COUNT(DISTINCT uid), COUNT(DISTINCT k) FROM t WHERE x > 0"),
     Question("SELECT COUNT(*), SUM(k) FROM t", epsilon=None, rho=Fraction(1, 3)),
     Question("SELECT label, COUNT(*) FROM t JOIN dim ON t.region = dim.region GROUP BY label"),

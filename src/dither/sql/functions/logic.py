@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from dither.sql.expressions import Expr
+from dither.sql.expressions import Expr, typed_null
 from dither.sql.functions.casts import at_own_width, common_type, unify
 from dither.sql.functions.intervals import microseconds
 from dither.sql.functions.literals import read_as
@@ -104,6 +104,11 @@ def nullif(call: Call) -> Expr:
     left, right = comparable(call)
     if left.type.kind is Kind.NULL or Kind.INTERVAL in {arg.type.kind for arg in call.args}:
         raise call.refuse("F-122", f"{call.name} has no type here that values are kept in.", hint="Write CAST(...).")
+    first = call.args[0]
+    if first.type != left.type and first.type.has_range:
+        # Compared at another type, it keeps its own: NULLIF(age, 1.5) is a whole number.
+        args = (Expr(COMPARE["="], BOOLEAN, (left, right)), typed_null(first.type), first)
+        return replace(first, op=CASE, args=args, payload=None, nullable=True)
     result = replace(left, op=NULLIF, args=(left, right), payload=None, nullable=True)
     return at_own_width(result, left) if left.type.kind is Kind.INTEGER else result
 
