@@ -40,8 +40,9 @@ def fresh_connection() -> duckdb.DuckDBPyConnection:
 def parquet_reader(paths: Sequence[str]) -> str:
     """A FROM item of these files' own columns. Raises EngineUnavailable for a name that is a pattern."""
     listed = ", ".join(quote_text(one_file(path)) for path in paths)
-    # Else a folder named `age=5` replaces what a column `age` holds, in every row, by 5.
-    return f"read_parquet([{listed}], hive_partitioning=false)"
+    # Else a folder named `age=5` replaces what a column `age` holds, in every row, by 5; and a text that is no UTF-8
+    # makes every question fail that meets it: one person's row would decide. It is read with ? for what is wrong.
+    return f"read_parquet([{listed}], hive_partitioning=false, utf8_validation='replace')"
 
 
 def one_file(path: str | Path) -> str:

@@ -16,11 +16,13 @@ from typing import Any, ClassVar, Protocol
 
 import duckdb
 
-from dither.catalog.model import Catalog, Table, fold
+from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable
 from dither.engines import csv_copy
+from dither.engines.parquet_files import FileColumn, check_ranges, columns_of
 from dither.engines.reading import fresh_connection, parquet_reader
-from dither.errors import EngineUnavailable
+from dither.engines.views import attach_evaluated, is_plain
+from dither.errors import EngineMismatch, EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
 __all__ = ["Enforced", "Inventions", "Source", "describe", "enforced_by_duckdb", "open_source", "view_name"]
@@ -48,7 +50,8 @@ class Source(Protocol):
         """Files that may be read once the connection is locked."""
 
     def version(self) -> str:
-        """Changes whenever the stored rows may have."""
+        """Changes whenever the stored rows may have. Raises EngineMismatch where they have other columns now than
+        those that were mounted."""
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         """What the engine itself enforces on the table's columns."""
@@ -71,8 +74,17 @@ class DatabaseFile:
         connection.execute(f"ATTACH {quote_text(str(self.path))} AS source (READ_ONLY)")
         for key, table in tables.items():
             found = _find_table(connection, table.source_name or table.name)
-            if found is not None:
-                connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {found}")
+            if found is None:
+                continue
+            schema, name, is_view = found
+            place = f"source.{quote_name(schema)}.{quote_name(name)}"
+            if is_view and not is_plain(connection, schema, name):
+                read, evaluated = _read_of(table, tables), f"view {key}"
+                names = [str(row[0]) for row in connection.execute(f"DESCRIBE {place}").fetchall()]
+                wanted = [each for each in names if read is None or fold(each) in read]
+                attach_evaluated(connection, self.path, place, wanted, shown=table.name, name=evaluated)
+                place = f"{quote_name(evaluated)}.rows"
+            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {place}")
 
     def files(self) -> list[str]:
         return [str(self.path), f"{self.path}.wal"]
@@ -95,8 +107,17 @@ class Files:
     def __init__(self, shown: str, files: Mapping[str, list[str]]) -> None:
         self.shown = shown
         self._files = files
+        self._tables: Mapping[str, Table] = {}
+        self._mounted: dict[str, tuple[FileColumn, ...]] = {}
+        """The columns of each table, as its view was made of."""
+        self._seen = ""
+        """The version that was looked at last."""
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        self._tables, self._seen = tables, self._stat()
+        self._mounted = self._columns(connection)
+        for key, columns in self._mounted.items():
+            check_ranges(connection, tables[key].name, self._files[key], columns)
         for key, paths in self._files.items():
             connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {parquet_reader(paths)}")
 
@@ -104,7 +125,35 @@ class Files:
         return [path for paths in self._files.values() for path in paths]
 
     def version(self) -> str:
+        now = self._stat()
+        if self._mounted and now != self._seen:
+            self._look_again()
+            self._seen = now
+        return now
+
+    def _stat(self) -> str:
         return _stat_version([Path(path) for path in self.files()])
+
+    def _columns(self, connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[FileColumn, ...]]:
+        return {
+            key: columns_of(connection, self._files[key], _read_of(table, self._tables))
+            for key, table in self._tables.items()
+        }
+
+    def _look_again(self) -> None:
+        """Files were replaced: the plans of questions still speak of the columns that were mounted."""
+        try:
+            with fresh_connection() as connection:
+                found = self._columns(connection)
+        except duckdb.Error:
+            # What cannot be read at all fails when it is read, with the engine's own text.
+            return
+        changed = [self._tables[key].name for key, columns in found.items() if set(columns) != set(self._mounted[key])]
+        if changed:
+            raise EngineMismatch(
+                f"The files of {', '.join(changed)} were replaced by others with other columns.",
+                hint="Open the data set again.",
+            )
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
@@ -124,8 +173,15 @@ class Frame:
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
         (key,) = tables
-        connection.register("frame", self._frame)
-        connection.execute(f"CREATE TABLE {quote_name(view_name(key))} AS SELECT * FROM frame")
+        try:
+            connection.register("frame", self._frame)
+            connection.execute(f"CREATE TABLE {quote_name(view_name(key))} AS SELECT * FROM frame")
+        except duckdb.Error:
+            raise EngineUnavailable(
+                f"The frame cannot be read{_unread_column(connection)}.",
+                hint="A type in it is unknown to DuckDB, or a value is none of its type: a text that is no UTF-8, a "
+                "moment out of range. Convert that column first.",
+            ) from None
         connection.unregister("frame")
 
     def files(self) -> list[str]:
@@ -258,6 +314,33 @@ def _data_files(path: Path, location: str) -> list[Path]:
     return files
 
 
+def _unread_column(connection: duckdb.DuckDBPyConnection) -> str:
+    """Which column of the frame raises, where one by itself does."""
+    try:
+        names = [str(row[0]) for row in connection.execute("DESCRIBE frame").fetchall()]
+    except duckdb.Error:
+        return ""
+    for name in names:
+        try:
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE unread AS SELECT {quote_name(name)} FROM frame")
+        except duckdb.Error:
+            return f": its column `{name[:60]}` is the reason"
+    return ""
+
+
+def _read_of(table: Table, tables: Mapping[str, Table]) -> frozenset[str] | None:
+    """Folded names of the columns that questions may read of a table; None: all there are."""
+    if table.is_public and not table.columns:
+        return None
+    own = {fold(table.unit.column)} if isinstance(table.unit, ColumnUnit | ReferenceUnit) else set()
+    keys = {
+        fold(other.unit.key)
+        for other in tables.values()
+        if isinstance(other.unit, ReferenceUnit) and fold(other.unit.table) == fold(table.name)
+    }
+    return frozenset({*table.columns, *own, *keys})
+
+
 def _files_of(path: Path, location: str, table: Table) -> list[str]:
     name = table.source_name or table.name
     if path.is_file():
@@ -282,26 +365,29 @@ def enforced_by_duckdb(cursor: duckdb.DuckDBPyConnection, database: str, schema:
     return Enforced(frozenset(unique), frozenset(required))
 
 
-def _find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
+def _find_table(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str, bool] | None:
+    """Schema and name as the database spells them, and whether it is a view."""
     schema, _, bare = name.rpartition(".")
     rows = connection.execute(
-        """SELECT schema_name, name FROM (
-             SELECT schema_name, table_name AS name FROM duckdb_tables() WHERE database_name = 'source'
+        """SELECT schema_name, name, is_view FROM (
+             SELECT schema_name, table_name AS name, FALSE AS is_view FROM duckdb_tables()
+             WHERE database_name = 'source'
              UNION ALL
-             SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal)
+             SELECT schema_name, view_name, TRUE FROM duckdb_views() WHERE database_name = 'source' AND NOT internal)
            WHERE lower(name) = ? AND lower(schema_name) = ?""",
         [bare.lower(), (schema or "main").lower()],
     ).fetchall()
-    return f"source.{quote_name(rows[0][0])}.{quote_name(rows[0][1])}" if rows else None
+    return (str(rows[0][0]), str(rows[0][1]), bool(rows[0][2])) if rows else None
 
 
 def _stat_version(paths: list[Path]) -> str:
-    facts: list[tuple[str, tuple[int, int, int] | None]] = []
+    facts: list[tuple[str, tuple[int, ...] | None]] = []
     for path in paths:
         try:
             stat = os.stat(path)
         except FileNotFoundError:
             facts.append((str(path), None))
             continue
-        facts.append((str(path), (stat.st_size, stat.st_mtime_ns, stat.st_ino)))
+        # The time of the last change of status, too: what has the size and the date of the old file is another file.
+        facts.append((str(path), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)))
     return repr(facts)

@@ -179,6 +179,7 @@ def _read(expr: Expr) -> str:
 
 
 _BEYOND_BIGINT = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT"})
+_COARSE_MOMENTS = frozenset({"TIMESTAMP_S", "TIMESTAMP_MS"})
 _UNSIGNED_END = f"CAST('{2**126}' AS UHUGEINT)"
 
 
@@ -199,6 +200,13 @@ def _raw(expr: Expr, engine_type: str) -> str:
             return f"CAST({name} AS {sql_type(expr.type)})"
         case Kind.TEXT:
             return f"({name} COLLATE C)" if engine_type.startswith("VARCHAR") else f"CAST({name} AS VARCHAR)"
+        case Kind.TIMESTAMP if engine_type in _COARSE_MOMENTS:
+            # They reach further than microseconds do, and the engine would fail on one value that does. From the year
+            # 10000 on, and before the year 1, a moment is beyond all bounds, however far.
+            late, early = (f"CAST('{year}' AS {engine_type})" for year in ("10000-01-01", "0001-01-01"))
+            far = f"CASE WHEN {name} >= {late} THEN CAST('infinity' AS TIMESTAMP)"
+            far = f"{far} WHEN {name} < {early} THEN CAST('-infinity' AS TIMESTAMP)"
+            return f"{far} ELSE TRY_CAST({name} AS TIMESTAMP) END"
         case Kind.TIMESTAMP:
             return (
                 f"({name} AT TIME ZONE 'UTC')"
