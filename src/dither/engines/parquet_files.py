@@ -39,27 +39,34 @@ class FileColumn:
     type: str
     """As DuckDB reads it."""
     narrow: bool
-    """Stored as a moment whose range is not that of `type`, in some file: reading one beyond it raises."""
+    """Stored in some file as moments that reach further than `type` (or with such moments nested in it): one raises,
+    be it in a row, or in the statistics that DuckDB looks at for columns no question reads too."""
+    read: bool
+    """May questions read it?"""
 
 
 def columns_of(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str], wanted: Collection[str] | None
 ) -> tuple[FileColumn, ...]:
-    """The wanted columns of the first file; all files have them.
+    """The columns of the first file; all files have those that are read.
     wanted: folded names of the columns that questions read; None: all there are.
     Raises EngineMismatch where files differ in them or a name is there twice; duckdb.Error for what is no Parquet
     file."""
     files = _columns_of(connection, paths)
     for path, columns in files.items():
         _named_once(Path(path).name, columns)
-    first = {fold(column.name): column for column in files[paths[0]]}
-    read = {name: column for name, column in first.items() if wanted is None or name in wanted}
+    result = {
+        fold(column.name): replace(column, read=wanted is None or fold(column.name) in wanted)
+        for column in files[paths[0]]
+    }
     for path in paths[1:]:
         found = {fold(column.name): column for column in files[path]}
-        for name, column in read.items():
-            _same(Path(path).name, found.get(name), Path(paths[0]).name, column)
-            read[name] = replace(column, narrow=column.narrow or found[name].narrow)
-    return tuple(read.values())
+        for name, column in result.items():
+            if column.read:
+                _same(Path(path).name, found.get(name), Path(paths[0]).name, column)
+            if name in found and found[name].narrow:
+                result[name] = replace(column, narrow=True)
+    return tuple(result.values())
 
 
 def check_ranges(
@@ -67,7 +74,7 @@ def check_ranges(
 ) -> None:
     """Raise EngineUnavailable for a column that holds a moment out of range. shown: the table, for messages."""
     for column in columns:
-        if not column.narrow:
+        if not (column.narrow and column.read):
             continue
         name = quote_name(column.name)
         try:
@@ -91,14 +98,17 @@ def _columns_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> 
     inside = 0
     # Depth first: what stands directly below a file's root is a column, what stands below a column is not.
     for file, place, name, children, type, physical, converted, logical in rows:
+        in_ms = converted == "TIMESTAMP_MILLIS" or "unit=TimeUnit(MILLIS=M" in (logical or "")
+        narrow = in_ms or physical == "INT96"
         if place == 0:
             inside = 0
         elif inside:
             inside += (children or 0) - 1
+            if narrow:
+                files[file][-1] = replace(files[file][-1], narrow=True)
         else:
             inside = children or 0
-            in_ms = converted == "TIMESTAMP_MILLIS" or "unit=TimeUnit(MILLIS=M" in (logical or "")
-            files[file].append(FileColumn(str(name), str(type), narrow=in_ms or physical == "INT96"))
+            files[file].append(FileColumn(str(name), str(type), narrow, read=True))
     return files
 
 

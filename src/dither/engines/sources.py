@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -118,8 +118,10 @@ class Files:
         self._mounted = self._columns(connection)
         for key, columns in self._mounted.items():
             check_ranges(connection, tables[key].name, self._files[key], columns)
-        for key, paths in self._files.items():
-            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {parquet_reader(paths)}")
+            unread = ", ".join(quote_name(column.name) for column in columns if column.narrow and not column.read)
+            chosen = f"* EXCLUDE ({unread})" if unread else "*"
+            reader = parquet_reader(self._files[key])
+            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT {chosen} FROM {reader}")
 
     def files(self) -> list[str]:
         return [path for paths in self._files.values() for path in paths]
@@ -148,7 +150,7 @@ class Files:
         except duckdb.Error:
             # What cannot be read at all fails when it is read, with the engine's own text.
             return
-        changed = [self._tables[key].name for key, columns in found.items() if set(columns) != set(self._mounted[key])]
+        changed = [self._tables[key].name for key in found if _read(found[key]) != _read(self._mounted[key])]
         if changed:
             raise EngineMismatch(
                 f"The files of {', '.join(changed)} were replaced by others with other columns.",
@@ -312,6 +314,10 @@ def _data_files(path: Path, location: str) -> list[Path]:
             hint="A source is a DuckDB file, a Parquet or CSV file, a folder of them, or a glob.",
         )
     return files
+
+
+def _read(columns: Sequence[FileColumn]) -> frozenset[FileColumn]:
+    return frozenset(column for column in columns if column.read)
 
 
 def _unread_column(connection: duckdb.DuckDBPyConnection) -> str:

@@ -6,15 +6,17 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
+import polars as pl
 import pytest
 
 import dither
 from dither.catalog.load import loads
 from dither.engines.private_folder import private_folder
-from dither.errors import EngineError, EngineUnavailable
+from dither.errors import DitherError, EngineError, EngineUnavailable
 from dither.noise import insecure_seeded
 from dither.session.open import open_catalog
 
@@ -79,6 +81,46 @@ def test_a_value_of_the_wrong_type_in_a_csv_is_null_and_moves_nobody_else(tmp_pa
     path = tmp_path / "visits.csv"
     path.write_text("person,g,x,d\n1,g0,1.5,2024-01-02\n2,g0,oops,2024-01-03\n3,g0,3.5,2024-01-04\n")
     assert answer_of(path)[0] == ("g0", 3, 0)
+
+
+def test_a_csv_of_the_same_size_and_date_is_not_answered_from_the_copy_of_another(tmp_path: Path) -> None:
+    """The copy's name held size and date only, and stayed for good."""
+    path = tmp_path / "visits.csv"
+    path.write_text("person,g,x,d\n1,g0,10,2024-01-02\n")
+    seen = os.stat(path)
+    assert answer_of(path)[0] == ("g0", 1, 1)
+    path.unlink()
+    path.write_text("person,g,x,d\n1,g0,40,2024-01-02\n")
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert answer_of(path)[0] == ("g0", 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("written", "hour"),
+    [("2024-01-02 03:00:00", 3), ("2024-01-02T03:00:00Z", 3), ("2024-01-02 12:00:00+09:00", 3), ("2024-01-01", 0)],
+)
+def test_a_moment_in_a_csv_is_in_utc_whatever_zone_it_is_written_in(tmp_path: Path, written: str, hour: int) -> None:
+    """Its zone was dropped: noon in Tokyo was read as noon in UTC."""
+    path = tmp_path / "visits.csv"
+    path.write_text(f"person,g,x,d\n1,g0,10,{written}\n")
+    text = CATALOG.format(url=path, table="visits")
+    catalog = loads(text.replace('"date", bounds = [2024-01-01, 2024-01-31]', '"timestamp"'))
+    with open_catalog(catalog, ledger="", entropy=insecure_seeded(1)) as session:
+        assert session.ask("SELECT SUM(EXTRACT(HOUR FROM d)) FROM visits", epsilon=900000).scalar() == hour
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"u": range(3), "x": pd.Series(["a", "b\ud800", "c"], dtype="object")}),
+        pd.DataFrame({"u": range(5002), "x": pd.Series([1] * 2501 + ["secret"] + [1] * 2500, dtype="object")}),
+        pl.DataFrame({"u": range(2), "x": pl.Series([1, 2], dtype=pl.Int128)}),
+    ],
+)
+def test_a_frame_that_cannot_be_read_is_said_when_opened_without_a_value(frame: Any) -> None:
+    with pytest.raises(DitherError, match=r"frame cannot be read|data file, or a pandas") as refused:
+        dither.open(frame, privacy_unit="u", budget=1)
+    assert "secret" not in str(refused.value) and "Another program" not in str(refused.value)
 
 
 def test_changing_a_frame_after_opening_changes_no_answer() -> None:
