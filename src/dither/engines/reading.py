@@ -37,12 +37,14 @@ def fresh_connection() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def parquet_reader(paths: Sequence[str]) -> str:
-    """A FROM item of these files' own columns. Raises EngineUnavailable for a name that is a pattern."""
+def parquet_reader(paths: Sequence[str], *, any_text: bool = False) -> str:
+    """A FROM item of these files' own columns. Raises EngineUnavailable for a name that is a pattern.
+    any_text: read a text that is no UTF-8 with ? for what is wrong in it. A query fails on one otherwise, and where it
+    was charged for, one person's row would decide that."""
     listed = ", ".join(quote_text(one_file(path)) for path in paths)
-    # Else a folder named `age=5` replaces what a column `age` holds, in every row, by 5; and a text that is no UTF-8
-    # makes every question fail that meets it: one person's row would decide. It is read with ? for what is wrong.
-    return f"read_parquet([{listed}], hive_partitioning=false, utf8_validation='replace')"
+    # Else a folder named `age=5` replaces what a column `age` holds, in every row, by 5.
+    options = ["hive_partitioning=false", *(["utf8_validation='replace'"] if any_text else [])]
+    return f"read_parquet([{listed}], {', '.join(options)})"
 
 
 def one_file(path: str | Path) -> str:

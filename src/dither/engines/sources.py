@@ -120,7 +120,7 @@ class Files:
             check_ranges(connection, tables[key].name, self._files[key], columns)
             unread = ", ".join(quote_name(column.name) for column in columns if column.narrow and not column.read)
             chosen = f"* EXCLUDE ({unread})" if unread else "*"
-            reader = parquet_reader(self._files[key])
+            reader = parquet_reader(self._files[key], any_text=True)
             connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT {chosen} FROM {reader}")
 
     def files(self) -> list[str]:
