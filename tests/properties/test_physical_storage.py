@@ -71,3 +71,16 @@ def test_unsigned_numbers_of_128_bits_less_a_centre_fail_on_no_row() -> None:
     # Without `WHERE` the released vector would be used again.
     assert exact_answer(world.session, "SELECT AVG(x) AS m, COUNT(*) AS n FROM t WHERE x < 101").rows() != []
     world.close()
+
+
+@pytest.mark.parametrize("type", ["UBIGINT", "HUGEINT", "UHUGEINT"])
+@pytest.mark.parametrize("sql", ["SELECT SUM(x) FROM t", "SELECT AVG(x), VAR_POP(x) FROM t", "SELECT MEDIAN(x) FROM t"])
+def test_numbers_between_64_bits_and_the_bounds_chosen_for_them_are_summed(type: str, sql: str) -> None:
+    """Bounds were chosen of 1.54e19; what lies below them and above 2^63 was cast to 64 bits, which raised."""
+    section = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\ncolumns = { x = { type = "integer" } }'
+    world = World(catalog_text(section), {"t": f"uid BIGINT, x {type}"})
+    world.load("t", [(uid, 2**63 + uid) for uid in range(20)])
+    (row,) = exact_answer(world.session, sql).rows()
+    if "SUM" in sql:
+        assert float(row[0]) == pytest.approx(20 * 2**63, rel=1e-3)
+    world.close()

@@ -192,7 +192,8 @@ def _type(place: str, column: Column, seen: SchemaColumn) -> Iterator[Problem]:
     kind, shown = column_type(seen.engine_type), seen.engine_type[:80]
     if kind is None:
         message = f"declared {column.type}, but the source's type is {shown}, which questions cannot see"
-        yield Problem("error", f"{place}.type", message, "Remove the column, or give the source a view that casts it.")
+        way = "Remove the column, or give the source a view that reads it by TRY_CAST."
+        yield Problem("error", f"{place}.type", message, way)
     elif kind != column.type:
         message = f"declared {column.type}, but the source's type is now {shown}, which is read as {kind}"
         yield Problem("error", f"{place}.type", message, f'Write type = "{kind}" and review bounds and values.')
@@ -246,7 +247,10 @@ def _reference(place: str, unit: ReferenceUnit, held: SchemaColumn, typed: bool,
         if column_type(key.engine_type) == column_type(held.engine_type):
             message = f"{message} exactly"
         yield Problem(
-            "error", place, message, "Reference a key of the same type, or give the source a view that casts."
+            "error",
+            place,
+            message,
+            "Reference a key of the same type, or give the source a view that casts one by TRY_CAST.",
         )
     if not key.unique and not unit.asserted:
         message = f"the source does not enforce that {shown} is unique, so a row could belong to two units"

@@ -19,6 +19,7 @@ import duckdb
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, Table, fold
 from dither.catalog.schema import SchemaColumn, SchemaTable
 from dither.engines import csv_copy
+from dither.engines.frames import named_once, unread_column
 from dither.engines.parquet_files import FileColumn, check_ranges, columns_of
 from dither.engines.reading import fresh_connection, parquet_reader
 from dither.engines.views import attach_evaluated, is_plain
@@ -175,12 +176,13 @@ class Frame:
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
         (key,) = tables
+        named_once(self._frame)
         try:
             connection.register("frame", self._frame)
             connection.execute(f"CREATE TABLE {quote_name(view_name(key))} AS SELECT * FROM frame")
         except duckdb.Error:
             raise EngineUnavailable(
-                f"The frame cannot be read{_unread_column(connection)}.",
+                f"The frame cannot be read{unread_column(connection)}.",
                 hint="A type in it is unknown to DuckDB, or a value is none of its type: a text that is no UTF-8, a "
                 "moment out of range. Convert that column first.",
             ) from None
@@ -320,20 +322,6 @@ def _read(columns: Sequence[FileColumn]) -> frozenset[FileColumn]:
     return frozenset(column for column in columns if column.read)
 
 
-def _unread_column(connection: duckdb.DuckDBPyConnection) -> str:
-    """Which column of the frame raises, where one by itself does."""
-    try:
-        names = [str(row[0]) for row in connection.execute("DESCRIBE frame").fetchall()]
-    except duckdb.Error:
-        return ""
-    for name in names:
-        try:
-            connection.execute(f"CREATE OR REPLACE TEMP TABLE unread AS SELECT {quote_name(name)} FROM frame")
-        except duckdb.Error:
-            return f": its column `{name[:60]}` is the reason"
-    return ""
-
-
 def _read_of(table: Table, tables: Mapping[str, Table]) -> frozenset[str] | None:
     """Folded names of the columns that questions may read of a table; None: all there are."""
     if table.is_public and not table.columns:
@@ -355,7 +343,15 @@ def _files_of(path: Path, location: str, table: Table) -> list[str]:
         if table.source_name is not None:
             return sorted(glob.glob(str(path / name)))
         exact = [p for suffix in (".parquet", ".csv") for p in path.glob(f"*{suffix}") if fold(p.stem) == fold(name)]
-        return [str(p) for p in exact] or sorted(str(p) for p in (path / name).glob("*.parquet"))
+        parts = sorted(str(p) for p in (path / name).glob("*.parquet"))
+        found = [p.name for p in exact] + ([f"{name}/"] if parts else [])
+        if len(found) > 1:
+            # Read together, a table that was exported twice would count everybody twice.
+            raise EngineUnavailable(
+                f"Several files could be the table `{table.name}`: {', '.join(sorted(found))}.",
+                hint=f'Say which under [tables.{table.name}]: source = "{sorted(found)[0]}"; or remove the others.',
+            )
+        return [str(p) for p in exact] or parts
     return sorted(glob.glob(location))
 
 

@@ -15,7 +15,7 @@ from dither.catalog.model import Column
 from dither.errors import GuaranteeError, QueryRefused
 from dither.sql.expressions import Expr
 from dither.sql.functions import TEMPLATES
-from dither.sql.types import Kind, Type, magnitude
+from dither.sql.types import INT64, Kind, Type, magnitude
 
 __all__ = ["LARGEST_EXPRESSION", "print_expr", "quote_name", "quote_text", "sql_type"]
 
@@ -173,7 +173,9 @@ def _read(expr: Expr) -> str:
         case Kind.DATE | Kind.TIMESTAMP if column.bounds is None:
             return f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN {raw} END"
         case _:
-            value = f"CAST({raw} AS BIGINT)" if expr.type.kind is Kind.INTEGER else raw
+            # Bounds that were chosen privately may reach beyond 64 bits, and so may what is stored.
+            whole = "BIGINT" if INT64[0] <= expr.lo and expr.hi <= INT64[1] else "HUGEINT"
+            value = f"CAST({raw} AS {whole})" if expr.type.kind is Kind.INTEGER else raw
             inside = f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN {value}"
             return f"{inside} WHEN {raw} < {lo} THEN {lo} WHEN {raw} > {hi} THEN {hi} END"
 

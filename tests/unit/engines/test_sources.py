@@ -11,12 +11,13 @@ from typing import Any
 import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dither
 from dither.catalog.load import loads
 from dither.engines.private_folder import private_folder
-from dither.errors import DitherError, EngineError, EngineUnavailable
+from dither.errors import DitherError, EngineError, EngineMismatch, EngineUnavailable
 from dither.noise import insecure_seeded
 from dither.session.open import open_catalog
 
@@ -121,6 +122,35 @@ def test_a_frame_that_cannot_be_read_is_said_when_opened_without_a_value(frame: 
     with pytest.raises(DitherError, match=r"frame cannot be read|data file, or a pandas") as refused:
         dither.open(frame, privacy_unit="u", budget=1)
     assert "secret" not in str(refused.value) and "Another program" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame([[1, 50, 7]], columns=["u", "A", "a"]),
+        pd.DataFrame([[1, 50, 7]], columns=["u", "a", "a"]),
+        pl.DataFrame({"u": [1], "A": [50], "a": [7]}),
+        pa.table({"u": [1], "A": [50], "a": [7]}),
+        pa.table({"u": [1], "A": [50], "a": [7]}).to_reader(),
+    ],
+)
+def test_a_column_of_a_frame_is_not_taken_for_another_that_differs_in_case_alone(frame: Any) -> None:
+    """What was asked of `a` was answered from `A`, for DuckDB calls the second one `a_1`."""
+    with pytest.raises(EngineMismatch, match="several columns"):
+        dither.open(frame, privacy_unit="u", budget=1)
+
+
+def test_a_table_that_was_exported_twice_is_not_read_twice(tmp_path: Path, expected: list[tuple[object, ...]]) -> None:
+    duckdb.execute(f"COPY ({ROWS}) TO '{tmp_path}/visits.parquet' (FORMAT parquet)")
+    duckdb.execute(f"COPY ({ROWS}) TO '{tmp_path}/Visits.csv' (FORMAT csv, HEADER)")
+    with pytest.raises(EngineUnavailable, match=r"Visits\.csv, visits\.parquet"):
+        answer_of(tmp_path)
+    (tmp_path / "Visits.csv").unlink()
+    assert answer_of(tmp_path) == expected
+    (tmp_path / "visits").mkdir()
+    os.link(tmp_path / "visits.parquet", tmp_path / "visits" / "1.parquet")
+    with pytest.raises(EngineUnavailable, match=r"visits\.parquet, visits/"):
+        answer_of(tmp_path)
 
 
 def test_changing_a_frame_after_opening_changes_no_answer() -> None:
