@@ -7,7 +7,6 @@ A source knows its physical version, by which the engine notices that what it st
 from __future__ import annotations
 
 import glob
-import os
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from dither.engines import csv_copy
 from dither.engines.frames import named_once, unread_column
 from dither.engines.parquet_files import FileColumn, check_ranges, columns_of
 from dither.engines.reading import fresh_connection, parquet_reader
+from dither.engines.versions import identity_of, version_of
 from dither.engines.views import attach_evaluated, is_plain
 from dither.errors import EngineMismatch, EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
@@ -51,8 +51,8 @@ class Source(Protocol):
         """Files that may be read once the connection is locked."""
 
     def version(self) -> str:
-        """Changes whenever the stored rows may have. Raises EngineMismatch where they have other columns now than
-        those that were mounted."""
+        """Changes whenever the stored rows may have. Raises EngineMismatch where what is there now cannot be read as
+        what was mounted."""
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         """What the engine itself enforces on the table's columns."""
@@ -70,8 +70,11 @@ class DatabaseFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.shown = path.name
+        self._attached: tuple[int, ...] | None = None
+        """Which file it was: nothing can change it while it is attached, but another may be put in its place."""
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        self._attached = identity_of(self.path)
         connection.execute(f"ATTACH {quote_text(str(self.path))} AS source (READ_ONLY)")
         for key, table in tables.items():
             found = _find_table(connection, table.source_name or table.name)
@@ -91,7 +94,13 @@ class DatabaseFile:
         return [str(self.path), f"{self.path}.wal"]
 
     def version(self) -> str:
-        return _stat_version([self.path, Path(f"{self.path}.wal")])
+        if self._attached is not None and identity_of(self.path) != self._attached:
+            # What is attached goes on to answer from the old file, or (where it was written over) from parts of both.
+            raise EngineMismatch(
+                f"The database `{self.shown}` was replaced by another file, or removed.",
+                hint="Open the data set again.",
+            )
+        return version_of([self.path, Path(f"{self.path}.wal")])
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         name = table.source_name or table.name
@@ -135,7 +144,7 @@ class Files:
         return now
 
     def _stat(self) -> str:
-        return _stat_version([Path(path) for path in self.files()])
+        return version_of([Path(path) for path in self.files()])
 
     def _columns(self, connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[FileColumn, ...]]:
         return {
@@ -380,16 +389,3 @@ def _find_table(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, 
         [bare.lower(), (schema or "main").lower()],
     ).fetchall()
     return (str(rows[0][0]), str(rows[0][1]), bool(rows[0][2])) if rows else None
-
-
-def _stat_version(paths: list[Path]) -> str:
-    facts: list[tuple[str, tuple[int, ...] | None]] = []
-    for path in paths:
-        try:
-            stat = os.stat(path)
-        except FileNotFoundError:
-            facts.append((str(path), None))
-            continue
-        # The time of the last change of status, too: what has the size and the date of the old file is another file.
-        facts.append((str(path), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)))
-    return repr(facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
 from pathlib import Path
@@ -173,6 +174,28 @@ def test_a_source_that_changes_between_planning_and_reading_is_a_failure_that_st
     with pytest.raises(EngineError, match="could not answer"):
         session.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
     assert float(session.ledger.spent().epsilon) == 0.5
+
+
+@pytest.mark.parametrize("how", ["renamed", "written over", "removed"])
+def test_a_database_that_was_replaced_is_not_answered_from_the_old_file(tmp_path: Path, how: str) -> None:
+    """It was, for as long as the session lived; where it was written over, perhaps from parts of both."""
+    path, other = tmp_path / "visits.duckdb", tmp_path / "other.duckdb"
+    for place, more in ((path, ""), (other, " WHERE i < 50")):
+        with duckdb.connect(str(place)) as connection:
+            connection.execute(f"CREATE TABLE visits AS {ROWS}{more}")
+    with open_catalog(loads(CATALOG.format(url=path, table="visits")), ledger="") as session:
+        assert session.ask("SELECT COUNT(*) FROM visits", epsilon=9000).scalar() == 100
+        if how == "renamed":
+            os.replace(other, path)
+        elif how == "removed":
+            path.unlink()
+        else:
+            shutil.copyfile(other, path)
+        with pytest.raises(EngineMismatch, match="replaced"):
+            session.ask("SELECT COUNT(x) FROM visits", epsilon=9000)
+    if how != "removed":
+        with open_catalog(loads(CATALOG.format(url=path, table="visits")), ledger="") as session:
+            assert session.ask("SELECT COUNT(*) FROM visits", epsilon=9000).scalar() == 50
 
 
 def test_the_engine_is_locked(tmp_path: Path) -> None:
