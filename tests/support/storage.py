@@ -219,6 +219,9 @@ def _databases() -> Iterator[Way]:
     yield Way(
         "database deleted", "double", (1.0, None, 0.5, 7.25, 2.0), in_database("DOUBLE", after=deleted), quick=True
     )
+    inside = (1.0, 2.0, math.nan, 0.5, None, 7.25, 7.25)
+    yield Way("database inside", "double", inside, in_database("DOUBLE", after="CHECKPOINT"), quick=True)
+    yield Way("duckdb parquet inside", "double", inside, _duckdb_parquet, quick=True)
     for digits in (4, 9, 18, 38):
         yield Way(f"database {digits} digits", "decimal", KINDS["decimal"].stored, in_database(f"DECIMAL({digits}, 2)"))
     for collation in ("NOCASE", "NOACCENT", "NOCASE.NOACCENT"):
@@ -261,6 +264,7 @@ def _texts() -> Iterator[Way]:
         yield Way(f"csv{name}", "integer", KINDS["integer"].stored, _csv(**options))
     texts = tuple(v for v in KINDS["text"].stored if v != "")
     yield Way("csv quoted", "text", (*texts, "a\nb", "a,b", 'q"q', "a\r\nb", "x"), _csv(quoted=True), quick=True)
+    yield Way("csv inside", "double", (1.0, 2.0, math.nan, 0.5, 7.25, 7.25), _csv(), quick=True)
     yield Way("csv", "double", tuple(v for v in KINDS["double"].stored), _csv(), quick=True)
     yield Way("csv", "timestamp", KINDS["timestamp"].stored, _csv(zone=0))
     yield Way("csv with zone", "timestamp", KINDS["timestamp"].stored, _csv(zone=9), quick=True)
@@ -305,6 +309,13 @@ def _pandas_parquet(type: pa.DataType) -> Callable[[Path, Values], Path]:
         return folder / "t.parquet"
 
     return store
+
+
+def _duckdb_parquet(folder: Path, values: Values) -> Path:
+    database = in_database("DOUBLE")(folder, values)
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(f"COPY t TO '{folder}/t.parquet' (FORMAT parquet)")
+    return folder / "t.parquet"
 
 
 def _folder(name: str) -> Callable[[Path, Values], Path]:
