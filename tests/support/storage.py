@@ -107,7 +107,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def _parquet_files() -> Iterator[Way]:
-    quick = {"row groups": tuple(KINDS), "page index": ("double", "text"), "pages v2": ("integer", "timestamp")}
+    quick = {
+        "row groups": ("integer", "double", "decimal", "text", "timestamp"),
+        "page index": ("double", "text"),
+        "pages v2": ("integer", "timestamp"),
+    }
     for name, options in OPTIONS.items():
         for kind, found in KINDS.items():
             store = _parquet(PLAIN[kind], **options)
