@@ -65,7 +65,7 @@ def _private(source: Path, unit: str, sql: str, repeat: int, *, tuned: bool) -> 
 
 
 def _planning(source: Path) -> None:
-    from dither.plan.price import Offer
+    from dither.plan.offer import Offer
 
     with tempfile.TemporaryDirectory() as folder, _open(source, "person", Path(folder)) as session:
         offer = Offer.create(epsilon=1)

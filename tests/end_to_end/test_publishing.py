@@ -55,6 +55,15 @@ def test_questions_of_a_catalog_may_carry_their_offers(folder: Path) -> None:
     run(folder, "check")
 
 
+def test_a_folder_that_could_not_be_published_into_is_known_before_the_charge(folder: Path) -> None:
+    # The answer was charged, shown, and then not published.
+    for options in (["--publish", "/proc/out"], ["--publish", "out", "--receipt", "out/receipt.json"]):
+        (folder / "out").mkdir(exist_ok=True)
+        refused = run(folder, "ask", COUNTS, "--epsilon", "0.5", *options, status=2)
+        assert "publish" in refused.stderr and not refused.stdout
+        assert not list((folder / "out").iterdir()) and not list(folder.glob("*.ledger"))
+
+
 def test_from_a_question_to_a_verified_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     options = ("--round-to", "10", "--suppress-below", "500", "--nonnegative", "--reliability")
     shown = run(folder, "ask", COUNTS, "--epsilon", "1", *options, "--publish", "out", "--about").stdout

@@ -83,12 +83,12 @@ def float_noise(original: Any, evaluate: Any) -> Any:
     return (lambda values, law, entropy: np.asarray(values)), with_noise
 
 
-@plant("dither.answer.chosen.choose_quantile", check="noise", audit=law("a median of nobody else", 40_000))
+@plant("dither.answer.chosen.choose_quantile_of_each", check="noise", audit=law("a median of nobody else", 40_000))
 def quantile_chosen_too_well(original: Any) -> Any:
     """A quantile is chosen at four times the epsilon that was paid."""
 
-    def choose(cells: Any, counts: Any, *, epsilon: Fraction, **rest: Any) -> int:
-        return int(original(cells, counts, epsilon=4 * epsilon, **rest))
+    def choose(rows: Any, *, epsilon: Fraction, **rest: Any) -> Any:
+        return original(rows, epsilon=4 * epsilon, **rest)
 
     return choose
 

@@ -18,17 +18,23 @@ from dither.sql.types import Kind
 from faults.planting import COUNT, CUBE, SUM, moved, of, plant
 
 
-@plant("dither.engines.emit._contribution", check="sensitivity", audit=moved(SUM))
+@plant("dither.engines.emit._vector_sql", check="sensitivity", audit=moved(SUM))
 def no_clamp(original: Any) -> Any:
     """Values are summed as they are stored, beyond their bounds."""
 
-    def contribution(vector: nodes.Vector, stored: str | None) -> str:
+    def vector_sql(vector: nodes.Vector, sign: int, *rest: Any) -> str:
         expr = vector.expr
-        assert expr is not None
-        bare = expr.op == "read" and expr.type.kind is Kind.INTEGER
-        return quote_name(str(expr.args[0].payload)) if bare else original(vector, stored)
+        if vector.kind != "sum" or expr is None or expr.op != "read" or expr.type.kind is not Kind.INTEGER:
+            return original(vector, sign, *rest)
+        return f"{sign} * coalesce(sum({quote_name(str(expr.args[0].payload))}), 0)"
 
-    return contribution
+    return vector_sql
+
+
+@plant("dither.engines.double_sums._twice", check="sensitivity", audit=moved(SUM))
+def no_clamp_in_doubles(original: Any) -> Any:
+    """A column summed in doubles is not clamped above."""
+    return lambda vector, *rest, **options: original(replace(vector, hi=vector.hi + 1000), *rest, **options)
 
 
 @plant("dither.plan.price.plan_at", check="sensitivity", audit=moved(CUBE, rho=Fraction(1, 3)))
@@ -115,7 +121,7 @@ def rows_of_nobody_kept(original: Any) -> Any:
 
 
 @plant(
-    "dither.plan.separable._join_protected",
+    "dither.plan.joins._join_protected",
     check="sensitivity",
     audit=moved("SELECT COUNT(*) FROM t a JOIN t b ON a.uid = b.uid"),
 )
@@ -129,7 +135,7 @@ def join_that_multiplies_nothing(original: Any) -> Any:
 
 
 @plant(
-    "dither.plan.separable._public_copies",
+    "dither.plan.joins._public_copies",
     check="sensitivity",
     audit=moved("SELECT COUNT(*) FROM t JOIN dim ON t.region = dim.region"),
 )
@@ -163,7 +169,7 @@ def half_price(original: Any) -> Any:
     return property(price)
 
 
-@plant("dither.plan.separable.join", check="refusals", audit=of("refusals"))
+@plant("dither.plan.joins.join", check="refusals", audit=of("refusals"))
 def public_side_kept(original: Any) -> Any:
     """An outer join that keeps public rows is accepted."""
 
@@ -179,7 +185,7 @@ def public_side_kept(original: Any) -> Any:
     return join
 
 
-@plant("dither.plan.separable._unit_pairs", check="refusals", audit=of("refusals"))
+@plant("dither.plan.joins.unit_pairs", check="refusals", audit=of("refusals"))
 def join_across_people(original: Any) -> Any:
     """A join or a subquery need not match on the unit."""
     return lambda left, right, parts: True

@@ -16,7 +16,7 @@ from dither.errors import BudgetExceeded, QueryRefused
 from dither.mechanisms.value_bounds import LEVELS, level
 from dither.noise import insecure_seeded
 from dither.plan.choices import Choices
-from dither.plan.price import Offer
+from dither.plan.offer import Offer
 from dither.secret import open_secret
 from dither.session.session import Session
 from support.worlds import World, catalog_text

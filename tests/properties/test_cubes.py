@@ -14,7 +14,7 @@ from dither.audit.pipeline.questions import DDL, Question, own_catalog
 from dither.audit.pipeline.sensitivity import sensitivity
 from dither.audit.pipeline.world import World as AuditWorld
 from dither.noise import insecure_seeded
-from dither.plan.price import MarginalLaw
+from dither.plan.laws import MarginalLaw
 from dither.session.session import Session
 from support.clinic import clinic
 from support.exactly import assert_same, exact_answer, plain_answer

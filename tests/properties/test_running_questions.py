@@ -12,7 +12,9 @@ import pytest
 
 from dither.accounting import LaplaceEvent
 from dither.answer.complete import complete
-from dither.plan.price import Offer, PricedPlan, PricedVector, RunningLaw, price_plan
+from dither.plan.laws import RunningLaw
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan, PricedVector, price_plan
 from dither.plan.running import axis_of
 from dither.secret import open_secret
 from support.cases import TAU, UNITS, open_world, random_rows, without

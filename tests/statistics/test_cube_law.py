@@ -19,7 +19,7 @@ from scipy import stats
 
 import dither
 from dither.noise import DiscreteGaussian, insecure_seeded
-from dither.plan.price import MarginalLaw
+from dither.plan.laws import MarginalLaw
 
 COLUMNS = 40
 ASKS = 50

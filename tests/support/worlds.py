@@ -14,11 +14,13 @@ import duckdb
 from dither.catalog.load import loads
 from dither.catalog.model import Catalog, Table, fold
 from dither.engines.duckdb import DuckDBEngine
-from dither.engines.sources import Enforced, enforced_by_duckdb, view_name
+from dither.engines.relations import Extent
+from dither.engines.sources import Enforced, enforced_by_duckdb, extent_in_duckdb, view_name
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy
 from dither.plan import nodes
-from dither.plan.price import Offer, PricedPlan, distance_of, price_plan
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan, distance_of, price_plan
 from dither.secret import open_secret
 from dither.session.session import Session
 
@@ -52,6 +54,9 @@ class MemoryTables:
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return enforced_by_duckdb(cursor, "memory", "main", view_name(fold(table.name)))
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        return extent_in_duckdb(cursor, f'"{view_name(key)}"')
 
     def close(self) -> None:
         """Nothing is held."""
@@ -104,11 +109,13 @@ class World:
         cursor.execute(f"DELETE FROM {name}")
         insert(cursor, name, rows)
         cursor.close()
+        self.engine._extents.clear()
 
     def fill(self, table: str, select: str) -> None:
         """Fill a table by SQL of the test's own, for tables of thousands of rows."""
         self._fills.append((table, select))
         self.engine._connection.cursor().execute(f'INSERT INTO "{view_name(table)}" {select}')
+        self.engine._extents.clear()
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
         """SQL of the test's own on the same engine; tables go by the names of their views."""

@@ -80,11 +80,12 @@ def test_every_kind_of_event_has_notes() -> None:
 
 
 def rules() -> list[tuple[str, str]]:
-    """Public functions of plan.separable that give a relation, with their docstrings."""
-    tree = ast.parse((SOURCE / "plan" / "separable.py").read_text(encoding="utf-8"))
+    """Public functions of plan.separable, plan.joins and plan.set_operations that give a relation, with docstrings."""
+    files = [SOURCE / "plan" / f"{name}.py" for name in ("separable", "joins", "set_operations")]
     return [
         (node.name, ast.get_docstring(node) or "")
-        for node in tree.body
+        for file in files
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef)
         and not node.name.startswith("_")
         and node.returns is not None
@@ -98,7 +99,7 @@ def test_a_rule_of_separability_cites_its_note(name: str, text: str) -> None:
 
 
 def test_there_are_rules_to_look_at() -> None:
-    assert {"scan", "join", "semi_join", "unit_aggregate"} <= {name for name, _ in rules()}
+    assert {"scan", "join", "semi_join", "unit_aggregate", "union_all"} <= {name for name, _ in rules()}
 
 
 def test_every_way_to_truncate_is_proved() -> None:

@@ -76,14 +76,13 @@ class Answer:
         """Position of a numeric column -> arrays of the low and high ends of 95 % intervals, row by row.
         Aggregates have those of their exact law; columns computed from several, percentiles of replicates."""
         found = self._direct()
-        keys = [i for i, role in enumerate(self.plan.roles) if role == "key"]
         wanted = [
             i
             for i, role in enumerate(self.plan.roles)
             if role == "derived" and i not in found and _is_numeric(self.finished.types[i])
         ]
-        if wanted and (keys or len(self) <= 1):
-            derived = spread(self.plan, self.tables, keys, wanted, self.finished)
+        if wanted:
+            derived = spread(self.plan, self.tables, wanted, self.finished)
             for position in wanted:
                 found[position] = (derived[f"low_{position}"], derived[f"high_{position}"])
         return found

@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from dither.catalog.model import Neighbours
 from dither.engines.base import Histogram
-from dither.mechanisms.quantile import choose_quantile
-from dither.mechanisms.quantile_ends import choose_end
-from dither.mechanisms.quantiles import PARTS, Histograms, choose_quantiles
+from dither.mechanisms.histograms import Histograms
+from dither.mechanisms.quantile import choose_quantile_of_each
+from dither.mechanisms.quantile_ends import choose_end_of_each
+from dither.mechanisms.quantiles import PARTS, choose_quantiles
 from dither.noise import Entropy, uniform_below
+from dither.plan.laws import ChoiceLaw
 from dither.plan.nodes import Vector
-from dither.plan.price import ChoiceLaw, PricedVector
+from dither.plan.price import PricedVector
 from dither.plan.recipes import FINE
 from dither.sql.types import Kind
 
@@ -49,48 +51,35 @@ def choose(
 
 
 def _one(spec: Vector, law: ChoiceLaw, rows: Histograms, tau: int, neighbours: Neighbours, entropy: Entropy) -> Ints:
-    result = np.empty(rows.groups, dtype=np.int64)
-    for g in range(rows.groups):
-        inside = slice(rows.starts[g], rows.starts[g + 1])
-        cell = choose_quantile(
-            rows.cells[inside],
-            rows.counts[inside],
-            lo=spec.lo,
-            hi=spec.hi,
-            quantile=spec.quantiles[0],
-            epsilon=law.epsilon,
-            max_rows=tau,
-            neighbours=neighbours,
-            entropy=entropy,
-        )
-        inner = 0 if _is_whole(spec) else int(uniform_below(FINE, entropy=entropy)) - FINE // 2
-        result[g] = cell * FINE + inner
-    return result
+    cells = choose_quantile_of_each(
+        rows,
+        quantile=spec.quantiles[0],
+        epsilon=law.epsilon,
+        max_rows=tau,
+        neighbours=neighbours,
+        entropy=entropy,
+    )
+    inner = 0 if _is_whole(spec) else uniform_below(FINE, rows.groups, entropy=entropy) - FINE // 2
+    return np.asarray(cells * FINE + inner)
 
 
 def _ends(spec: Vector, law: ChoiceLaw, rows: Histograms, tau: int, neighbours: Neighbours, entropy: Entropy) -> Ints:
     """The outer edges of the cells chosen; the edge of the bounds where nothing else can be said."""
     assert spec.end != 0
-    bound = spec.lo if spec.end < 0 else spec.hi
     edge = 0 if _is_whole(spec) else spec.end * FINE // 2
-    result = np.empty((len(spec.quantiles), rows.groups), dtype=np.int64)
-    for i, quantile in enumerate(spec.quantiles):
-        for g in range(rows.groups):
-            inside = slice(rows.starts[g], rows.starts[g + 1])
-            cell = choose_end(
-                rows.cells[inside],
-                rows.counts[inside],
-                lo=spec.lo,
-                hi=spec.hi,
-                quantile=quantile,
-                side=spec.end,
-                epsilon=law.epsilon,
-                max_rows=tau,
-                neighbours=neighbours,
-                entropy=entropy,
-            )
-            result[i, g] = (bound if cell is None else cell) * FINE + edge
-    return result.reshape(-1)
+    found = [
+        choose_end_of_each(
+            rows,
+            quantile=quantile,
+            side=spec.end,
+            epsilon=law.epsilon,
+            max_rows=tau,
+            neighbours=neighbours,
+            entropy=entropy,
+        )
+        for quantile in spec.quantiles
+    ]
+    return np.concatenate([cells * FINE + edge for cells, _ in found])
 
 
 def _is_whole(spec: Vector) -> bool:

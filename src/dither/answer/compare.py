@@ -24,7 +24,7 @@ from dither.errors import InvalidParameter
 from dither.mechanisms.residual import CellErrors
 from dither.mechanisms.residual.errors_of import ROUNDING
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.plan.price import MarginalLaw
+from dither.plan.laws import MarginalLaw
 from dither.plan.recipes import Recipe
 
 if TYPE_CHECKING:

@@ -52,14 +52,12 @@ def _single(vector: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def _codes(listed: Columns, found: Columns, size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """One integer per group, equal for equal groups of both tables."""
-    left = np.zeros(size, dtype=np.int64)
-    right = np.zeros(len(next(iter(found.values()))), dtype=np.int64)
-    for name in listed:
+    (first, *others) = listed
+    left, right, _ = _column_codes(listed[first], found[first])
+    for name in others:
         a, b, count = _column_codes(listed[name], found[name])
-        left, right = left * count + a, right * count + b
         # Keep the numbers small: as many as there are different groups.
-        together, inverse = np.unique(np.concatenate([left, right]), return_inverse=True)
-        del together
+        _, inverse = np.unique(np.concatenate([left * count + a, right * count + b]), return_inverse=True)
         left, right = inverse[:size].astype(np.int64), inverse[size:].astype(np.int64)
     return left, right
 

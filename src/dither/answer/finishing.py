@@ -21,9 +21,11 @@ from dither.answer.intervals import REPLICATES, Floats, bounds_of, total_half_wi
 from dither.answer.noisy import NoisyTable, Shared, replicate
 from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
+from dither.plan.growth import joined_rows
+from dither.plan.laws import RunningLaw
 from dither.plan.nodes import Plan
-from dither.plan.price import RunningLaw
 from dither.plan.recipes import Recipe
+from dither.plan.row_keys import Keyed
 from dither.sql import embedded
 from dither.sql.embedded import Columns
 from dither.sql.printing import quote_name
@@ -57,6 +59,9 @@ class Ends(Protocol):
 def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
     """The plan's answer. Raises QueryRefused when the SQL fails on these values; paid vectors stay paid."""
     _check_rows(plan, tables)
+    shown = _as_they_are(plan, tables)
+    if shown is not None:
+        return shown
     try:
         columns, types = _run(plan.finish_sql, tables)
     except duckdb.InterruptException:
@@ -68,6 +73,22 @@ def finish(plan: Plan, tables: Sequence[NoisyTable]) -> Finished:
             hint="What was measured is paid and kept: ask again with other expressions, for nothing.",
         ) from None
     return Finished(list(columns.values()), types)
+
+
+def _as_they_are(plan: Plan, tables: Sequence[NoisyTable]) -> Finished | None:
+    """The answer of a finish that does nothing but show columns, without a database: most questions' own, and half of
+    what such a question costs after it was read. None where there is something to do, or to convert."""
+    if plan.picked is None or len(tables) != 1:
+        return None
+    (table,) = tables
+    columns = table.columns()
+    if not columns.keys() >= set(plan.picked):
+        return None
+    shown = [embedded.shown(columns[name], table.sql_types.get(name)) for name in plan.picked]
+    known = [column for column in shown if column is not None]
+    if len(known) < len(shown):
+        return None
+    return Finished([values for values, _ in known], [sql_type for _, sql_type in known])
 
 
 def rows_of(finished: Finished) -> list[tuple[Any, ...]]:
@@ -106,16 +127,32 @@ def may_be_large(plan: Plan, sizes: Mapping[str, int]) -> bool:
 
 
 def _check_rows(plan: Plan, tables: Sequence[NoisyTable]) -> None:
-    """Refuse an answer of too many rows before it is made."""
-    if not may_be_large(plan, {table.name: table.size for table in tables}):
+    """Refuse an answer of too many rows before it is made: by the sizes of its tables where they tell, else by counting
+    as far as it may go."""
+    sizes = {table.name: table.size for table in tables}
+    if not may_be_large(plan, sizes):
         return
-    found, _ = _run(f"SELECT COUNT(*) AS n FROM ({plan.finish_sql}) AS finish", tables)
-    if found["n"][0] > MOST_ROWS:
+    (statement,) = embedded.parse_json(plan.finish_sql)["statements"]
+    tree = statement["node"]
+    rows = joined_rows(tree, sizes)
+    if rows is None:
+        if not any(modifier["type"] == "LIMIT_MODIFIER" for modifier in tree["modifiers"]):
+            # Their order does not change how many there are, and takes all of them to find.
+            tree = {**tree, "modifiers": [part for part in tree["modifiers"] if part["type"] != "ORDER_MODIFIER"]}
+        rows = _count_rows(to_sql(tree), MOST_ROWS + 1, tables)
+    if rows > MOST_ROWS:
         raise QueryRefused(
-            f"The answer would have {found['n'][0]:,} rows; at most {MOST_ROWS:,} are given.",
+            f"The answer would have more than {MOST_ROWS:,} rows, the most that are given.",
             code="F-174",
             hint="Join on a key, or aggregate.",
         )
+
+
+def _count_rows(sql: str, most: int, tables: Sequence[NoisyTable]) -> int:
+    """At most `most`: beyond that none is looked for."""
+    counted = f"SELECT 1 AS one FROM ({sql}) AS finish LIMIT {most}"
+    found, _ = _run(f"SELECT COUNT(*) AS n FROM ({counted}) AS counted", tables)
+    return int(found["n"][0])
 
 
 def _run(
@@ -145,15 +182,66 @@ def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: En
     return columns
 
 
-def spread(
-    plan: Plan, tables: Sequence[NoisyTable], keys: Sequence[int], wanted: Sequence[int], finished: Finished
-) -> Columns:
-    """Percentile intervals of derived columns, from replicates of the whole finish; rows are matched by their groups.
-    keys: positions of the group columns.  wanted: positions of numeric columns.  Gives low_<p>, high_<p>; NaN where
-    the replicates would be too many rows."""
+def spread(plan: Plan, tables: Sequence[NoisyTable], wanted: Sequence[int], finished: Finished) -> Columns:
+    """Percentile intervals of derived columns, from replicates of the whole finish; rows are matched by their groups,
+    shown or not.  wanted: positions of numeric columns.  Gives low_<p>, high_<p>; NaN where nothing tells rows apart,
+    or the replicates would be too many rows."""
     unknown = np.full(len(finished.columns[0]), np.nan)
+    nothing = {f"{end}_{position}": unknown for position in wanted for end in ("low", "high")}
     if not len(unknown) or REPLICATES * max(len(unknown), *(table.size for table in tables)) > MOST_REPLICATED:
-        return {f"{end}_{position}": unknown for position in wanted for end in ("low", "high")}
+        return nothing
+    keyed = plan.keyed
+    rows = None if keyed is None else _row_keys(keyed, tables, finished)
+    if keyed is None or rows is None:
+        return nothing
+    replicas: dict[str, Columns] = {}
+    shadows: list[str] = []
+    for tree in (keyed.uncut, keyed.tree):
+        most = MOST_REPLICATED // REPLICATES
+        try:
+            if _count_rows(to_sql(tree), most + 1, tables) > most:
+                return nothing
+            if not replicas:
+                replicas, shadows = _all_replicas(tables)
+            inner = ", ".join(_names(finished, keyed))
+            sql = (
+                f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
+                f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({to_sql(tree)}) AS finish({inner})) AS f"
+            )
+            found, _ = embedded.run(sql, replicas)
+        except duckdb.Error:
+            # A replicate, a row that was left out, or a quantile that is not known there, may fail where the answer
+            # did not.
+            continue
+        return _percentiles(found, keyed, rows, wanted)
+    return nothing
+
+
+def _row_keys(keyed: Keyed, tables: Sequence[NoisyTable], finished: Finished) -> list[tuple[Any, ...]] | None:
+    """What tells the rows of the answer apart, row by row; None where the rows could not be found again."""
+    names = _names(finished, keyed)
+    try:
+        found, _ = _run(f"SELECT * FROM ({to_sql(keyed.tree)}) AS finish({', '.join(names)})", tables)
+    except duckdb.Error:
+        return None
+    own = len(finished.columns)
+    # Without an order of its own a table has one by habit only.
+    if any(repr(found[n].tolist()) != repr(c.tolist()) for n, c in zip(names[:own], finished.columns, strict=True)):
+        return None
+    return _tuples(found, names[own:])
+
+
+def _names(finished: Finished, keyed: Keyed) -> list[str]:
+    return [f"c{i}" for i in range(len(finished.columns))] + [f"k{i}" for i in range(len(keyed.columns))]
+
+
+def _tuples(columns: Columns, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    size = len(next(iter(columns.values())))
+    return list(zip(*(columns[name].tolist() for name in names), strict=True)) if names else [()] * size
+
+
+def _all_replicas(tables: Sequence[NoisyTable]) -> tuple[dict[str, Columns], list[str]]:
+    """The replicates of all tables, and SQL that gives each table's name to those of replicate r.r."""
     generator = np.random.default_rng(
         [int(v) & 0xFFFFFFFF for t in tables for values in t.values for v in values[:8]] or [0]
     )
@@ -170,18 +258,7 @@ def spread(
             if n != "replica"
         )
         shadows.append(f"{table.name} AS (SELECT {names} FROM {table.name}_replicas WHERE replica = r.r)")
-    inner = ", ".join(f"c{i}" for i in range(len(finished.columns)))
-    sql = (
-        f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
-        f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({plan.finish_sql}) AS finish({inner})) AS f"
-    )
-    try:
-        found, _ = embedded.run(sql, replicas)
-    except duckdb.Error:
-        # A replicate, or a quantile that is not known there, may fail where the answer did not.
-        unknown = np.full(len(finished.columns[0]), np.nan)
-        return {f"{end}_{position}": unknown for position in wanted for end in ("low", "high")}
-    return _percentiles(found, keys, wanted, finished)
+    return replicas, shadows
 
 
 def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared) -> Columns:
@@ -201,13 +278,11 @@ def _replicas(table: NoisyTable, generator: np.random.Generator, shared: Shared)
     return columns
 
 
-def _percentiles(found: Columns, keys: Sequence[int], wanted: Sequence[int], finished: Finished) -> Columns:
-    rows = list(zip(*(finished.columns[k].tolist() for k in keys), strict=True)) or [()] * len(finished.columns[0])
-    # Rows of the same groups (a key that is not shown, a total beside the group of NULL) cannot be told apart in
-    # another order, as the replicates may have: nothing is known of them.
+def _percentiles(found: Columns, keyed: Keyed, rows: Sequence[tuple[Any, ...]], wanted: Sequence[int]) -> Columns:
+    # Rows of the same groups cannot be told apart in another order, as the replicates may have: nothing is known.
     times = Counter(rows)
     place = {row: i for i, row in enumerate(rows) if times[row] == 1}
-    seen = list(zip(*(found[f"c{k}"].tolist() for k in keys), strict=True)) or [()] * len(found["r"])
+    seen = _tuples(found, [f"k{i}" for i in range(len(keyed.columns))])
     index = np.array([place.get(row, -1) for row in seen], dtype=np.int64)
     replica = np.asarray(found["r"], dtype=np.int64)
     known = index >= 0
@@ -215,7 +290,7 @@ def _percentiles(found: Columns, keys: Sequence[int], wanted: Sequence[int], fin
     several = np.unique(cells[found_there > 1] % len(rows))
     result: Columns = {}
     for position in wanted:
-        # A group that some replicates leave out (HAVING, LIMIT) is judged by those that have it.
+        # A group that some replicates leave out all the same is judged by those that have it.
         values = np.ma.filled(np.ma.asarray(found[f"c{position}"]).astype(np.float64), np.nan)
         grid = np.full((REPLICATES, len(rows)), np.nan)
         grid[replica[known], index[known]] = values[known]

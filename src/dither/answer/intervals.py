@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dither.answer.evaluate import evaluate
 from dither.answer.noisy import NoisyTable, replicate
 from dither.noise import DiscreteLaplace
-from dither.plan.price import Law, RunningLaw
+from dither.plan.laws import Law, RunningLaw
 from dither.plan.recipes import Recipe
 
 __all__ = ["CONFIDENCE", "REPLICATES", "Part", "bounds_of", "half_width_of_mix", "total_half_widths"]

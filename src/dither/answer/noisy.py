@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from dither.answer.evaluate import evaluate
 from dither.plan.cubes import cell_places
+from dither.plan.laws import ChoiceLaw, Law, MarginalLaw, RunningLaw
 from dither.plan.nodes import Vector
-from dither.plan.price import ChoiceLaw, Law, MarginalLaw, RunningLaw
 from dither.plan.recipes import Recipe
 from dither.plan.running import Axis, axis_of
 from dither.sql.embedded import Columns

@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -25,10 +27,11 @@ from dither.errors import InvalidParameter
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
 
-__all__ = ["NAMES", "RECEIPT", "Checked", "check_folder", "check_place", "publish"]
+__all__ = ["FILES", "NAMES", "RECEIPT", "Checked", "check_folder", "check_place", "publish"]
 
 RECEIPT = "receipt.json"
 NAMES = ("index.html", "data.csv", "data.json", "README.md")
+FILES = (*NAMES, RECEIPT)
 _LARGEST = 1 << 30
 
 
@@ -68,12 +71,29 @@ def _write_all(place: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
 
 
 def check_place(place: Path) -> None:
-    """Raises InvalidParameter [I-121] where publishing would write over something: to be known before a charge."""
-    if place.exists() and not place.is_dir():
-        raise _in_the_way(place, "a file")
-    taken = [name for name in (*NAMES, RECEIPT) if (place / name).exists() or (place / name).is_symlink()]
-    if taken:
-        raise _in_the_way(place, f"{', '.join(taken)} in {place.name}")
+    """Raises InvalidParameter [I-121] where publishing would write over something, or nothing could be written: to be
+    known before a charge. By trying, because modes do not tell: what is made for that is taken away again."""
+    made: list[Path] = []
+    try:
+        if place.exists() and not place.is_dir():
+            raise _in_the_way(place, "a file")
+        taken = [name for name in FILES if (place / name).exists() or (place / name).is_symlink()]
+        if taken:
+            raise _in_the_way(place, f"{', '.join(taken)} in {place.name}")
+        for folder in reversed([folder for folder in (place, *place.parents) if not folder.exists()]):
+            folder.mkdir()
+            made.append(folder)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except InvalidParameter:
+        raise
+    except (OSError, ValueError) as error:
+        # ValueError: a path no system has, with a zero byte in it.
+        raise _in_the_way(place, getattr(error, "strerror", None) or "not a usable path") from None
+    finally:
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _in_the_way(place: Path, found: str) -> InvalidParameter:

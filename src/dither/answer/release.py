@@ -19,7 +19,8 @@ from dither.mechanisms.release import add_noise
 from dither.mechanisms.running import RunningPlan
 from dither.noise import Entropy
 from dither.plan.keys import Domain
-from dither.plan.price import ChoiceLaw, MarginalLaw, PricedMeasure, PricedVector, RunningLaw
+from dither.plan.laws import ChoiceLaw, MarginalLaw, RunningLaw
+from dither.plan.price import PricedMeasure, PricedVector
 from dither.plan.running import Axis, axis_of
 from dither.sql.embedded import Columns
 

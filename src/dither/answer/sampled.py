@@ -15,6 +15,7 @@ from html import escape
 from typing import Any
 
 from dither.accounting import RandomLoss, one_notion
+from dither.answer.apart_words import in_language
 from dither.answer.numbers import measured, plain
 from dither.answer.show import INVENTED_BANNER, STYLE
 from dither.errors import InvalidParameter, LedgerCorrupt
@@ -256,6 +257,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 def _paragraphs(answer: SampledAnswer, language: int) -> list[str]:
     facts, loss = answer.facts, answer.facts.loss
+    spoken = ("en", "zh")[language]
     delta = _TEXTS["delta"][language].format(delta=decimal_text(loss.delta, 30)) if loss.delta else ""
     known: dict[str, Any] = {
         "name": facts.name,
@@ -264,7 +266,7 @@ def _paragraphs(answer: SampledAnswer, language: int) -> list[str]:
         "unit": facts.unit,
         "samples": facts.samples,
         "rank": facts.rank,
-        "population": loss.population,
+        "population": in_language(loss.population, spoken),
         "gamma": decimal_text(loss.gamma, 9),
         "epsilon": decimal_text(loss.epsilon),
         "delta": delta,
@@ -272,7 +274,7 @@ def _paragraphs(answer: SampledAnswer, language: int) -> list[str]:
         "failures": facts.failures,
         "runs": 2 * facts.samples,
         "price": _price(loss),
-        "notion": one_notion([loss]),
+        "notion": in_language(one_notion([loss]), spoken),
     }
     asked = answer.values is not None
     keys = ["asked" if asked else "would", "notion", "means", "not", "otherwise"]

@@ -21,8 +21,8 @@ from dither.answer.evaluate import evaluate
 from dither.answer.intervals import Floats
 from dither.answer.noisy import NoisyTable
 from dither.errors import InvalidParameter
+from dither.plan.laws import ChoiceLaw, MarginalLaw, RunningLaw
 from dither.plan.nodes import Plan
-from dither.plan.price import ChoiceLaw, MarginalLaw, RunningLaw
 from dither.plan.recipes import Recipe
 
 __all__ = ["Together", "hold_together"]

@@ -73,7 +73,11 @@ def _unit(schema: SchemaTable, privacy_unit: object) -> UnitRule:
             raise Unfit('the column that identifies a person, or "row"', privacy_unit, hint=hint)
         column = schema.column(privacy_unit)
         if column is None:
-            raise Unfit(f'a column of {schema.name}, or "row"', privacy_unit, hint=did_you_mean(privacy_unit, names))
+            raise Unfit(
+                f'a column of {schema.name}, or "row"',
+                privacy_unit,
+                hint=schema.hint_for(privacy_unit) or did_you_mean(privacy_unit, names),
+            )
     return ColumnUnit(column.name)
 
 
@@ -129,7 +133,7 @@ def _by_column(schema: SchemaTable, argument: str, given: object) -> dict[str, o
     names = [column.name for column in schema.columns]
     for name in given:
         if not isinstance(name, str) or schema.column(name) is None:
-            hint = did_you_mean(str(name), names)
+            hint = schema.hint_for(str(name)) or did_you_mean(str(name), names)
             raise Unfit(f"keyed by columns of {schema.name}", name, key=(argument,), hint=hint)
     return {fold(name): list(value) if isinstance(value, Sequence) else value for name, value in given.items()}
 

@@ -172,7 +172,8 @@ def _table(table: Table, found: _Found) -> Iterator[Problem]:
 def _column(place: str, column: Column, table: SchemaTable) -> Iterator[Problem]:
     seen = table.column(column.name)
     if seen is None:
-        hint = did_you_mean(column.name, (one.name for one in table.columns)) or "Remove it, or correct the name."
+        close = did_you_mean(column.name, (one.name for one in table.columns))
+        hint = table.hint_for(column.name) or close or "Remove it, or correct the name."
         yield Problem("error", place, f"the source's table `{table.name}` has no column `{column.name}`", hint)
         return
     if sum(fold(one.name) == fold(column.name) for one in table.columns) > 1 and seen.name != column.name:
@@ -226,7 +227,8 @@ def _unit(place: str, table: Table, seen: SchemaTable, found: _Found) -> Iterato
         case ColumnUnit(column) | ReferenceUnit(column):
             held = seen.column(column)
             if held is None:
-                hint = did_you_mean(column, (one.name for one in seen.columns)) or "Name the column of the unit."
+                close = did_you_mean(column, (one.name for one in seen.columns))
+                hint = seen.hint_for(column) or close or "Name the column of the unit."
                 message = f"the source's table `{seen.name}` has no column `{column}`"
                 yield Problem("error", f"{place}.privacy_unit", message, hint)
             elif isinstance(table.unit, ReferenceUnit):

@@ -32,6 +32,18 @@ class SchemaTable:
     columns: Sequence[SchemaColumn]
     typed: bool = True
     """False for text files (CSV): every column is text until the catalog declares a type for a guarded cast."""
+    in_paths: frozenset[str] = frozenset()
+    """Folded names that folders of its files give a value, as in `year=2024/part.parquet`: no columns of ours."""
+
+    def hint_for(self, name: str) -> str | None:
+        """What to say of a column that is not there, where a folder has its name."""
+        if fold(name) not in self.in_paths:
+            return None
+        return (
+            f"Folders of the source are named `{name}=...`, which is not read as a column: only what is in the files "
+            f"is, so that no folder's name can replace a column's values. Write `{name}` into the files, as by COPY "
+            "(SELECT * FROM read_parquet('...', hive_partitioning = true)) TO 'whole.parquet' in DuckDB."
+        )
 
     def column(self, name: str) -> SchemaColumn | None:
         """The column of that name; an exact match first, as PostgreSQL may hold both Age and age."""

@@ -75,11 +75,11 @@ def ask(
 ) -> None:
     """Answer one question for at most the offered price, which is charged before the data is read."""
     from dither.answer.drawing import check_place as check_picture
-    from dither.answer.publish import check_place
+    from dither.answer.publish import FILES, check_place
     from dither.cli.context import asking, read_catalog, read_offer, read_question
     from dither.cli.screen import working
     from dither.cli.view import View
-    from dither.cli.written import check_outputs, files_of, write
+    from dither.cli.written import check_new, check_outputs, files_of, write
     from dither.errors import InvalidParameter
 
     declared = read_catalog(catalog)
@@ -88,11 +88,14 @@ def ask(
     view = View(round_to, suppress_below, nonnegative, reliability, other, simultaneous)
     view.check()
     _check_format(format, output)
-    if publish is not None:
-        check_place(publish)
     if plot is not None:
         check_picture(plot)
-    check_outputs({"--output": output, "--receipt": receipt, "--plot": plot}, kept=files_of(declared))
+    outputs = {"--output": output, "--receipt": receipt, "--plot": plot}
+    check_outputs(outputs, kept=files_of(declared))
+    if publish is not None:
+        check_place(publish)
+        # Its own files must not be where another option writes first, nor where a ledger will be begun.
+        check_new({"--publish": [publish / name for name in FILES]}, outputs, kept=files_of(declared))
     with asking(declared, as_name) as session, working("Asking"):
         answer = session.ask(
             text,

@@ -27,12 +27,14 @@ def check(catalog: CatalogPath = DEFAULT_CATALOG) -> None:
     from dither.cli.context import read_catalog
     from dither.cli.screen import out, working
     from dither.engines.duckdb import open_engine
+    from dither.engines.sources import with_paths
 
     declared = read_catalog(catalog)
     with working("Reading names and types"):
-        engine = open_engine(declared, resolve_source(declared))
+        location = resolve_source(declared)
+        engine = open_engine(declared, location)
         try:
-            report = compare(declared, list(engine.schema()))
+            report = compare(declared, with_paths(declared, location, engine.schema()))
         finally:
             engine.close()
         # Warnings stand before notes.

@@ -70,7 +70,7 @@ def plan(
 def _check_offer(epsilon: str | None, rho: str | None) -> None:
     """Before any database is opened."""
     from dither.errors import InvalidParameter
-    from dither.plan.price import Offer
+    from dither.plan.offer import Offer
 
     if (epsilon is None) == (rho is None):
         raise InvalidParameter(

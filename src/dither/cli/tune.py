@@ -25,7 +25,8 @@ def tune(
     as_name: As = None,
     catalog: CatalogPath = DEFAULT_CATALOG,
 ) -> None:
-    """Choose how many rows of one unit count in a table: declared caps cost nothing, a private choice costs epsilon."""
+    """Choose how many rows of one unit count in a table: declared caps cost nothing, a private choice costs epsilon.
+    With --as the choice is for that analyst's questions alone."""
     from dither.cli.context import asking, read_catalog
     from dither.cli.screen import out, working
     from dither.exact import positive

@@ -19,7 +19,7 @@ from dither.errors import InvalidParameter
 if TYPE_CHECKING:
     from dither.catalog.model import Catalog
 
-__all__ = ["check_outputs", "files_of", "ledger_files", "write"]
+__all__ = ["check_new", "check_outputs", "files_of", "ledger_files", "write"]
 
 
 def check_outputs(outputs: Mapping[str, Path | None], *, kept: Iterable[Path] = ()) -> None:
@@ -42,6 +42,20 @@ def check_outputs(outputs: Mapping[str, Path | None], *, kept: Iterable[Path] = 
             raise InvalidParameter(f"{taken[real]} and {name}", expected="different files", found=str(place))
         taken[real] = name
         _check_writable(name, place)
+
+
+def check_new(
+    several: Mapping[str, Iterable[Path]], outputs: Mapping[str, Path | None], *, kept: Iterable[Path] = ()
+) -> None:
+    """Raises InvalidParameter for an option that writes several files, where one of them is another option's or one of
+    `kept`. That they could be written at all is for whoever writes them to say."""
+    standing = {_real(path): "what is in use" for path in kept}
+    standing |= {_real(place): name for name, place in outputs.items() if place is not None}
+    for name, places in several.items():
+        for place in places:
+            if _real(place) in standing:
+                found = f"{place}, which is {standing[_real(place)]}"
+                raise InvalidParameter(name, expected="files of its own", found=found, hint="Nothing was charged.")
 
 
 def files_of(catalog: Catalog) -> list[Path]:
@@ -67,6 +81,7 @@ def ledger_files(ledger: str) -> list[Path]:
         return []
     own = [Path(f"{place}{ending}") for ending in ("", "-wal", "-shm", ".lock")]
     chosen = [Path(place).with_suffix(ending) for ending in (".kept.duckdb", ".tuned.json")]
+    chosen += Path(place).parent.glob(f"{glob.escape(Path(place).stem)}.kept.*.parquet")
     return [*own, *chosen, *map(Path, found_beside(place))]
 
 

@@ -7,18 +7,20 @@ Truncation keeps, per scan and unit, the tau rows that come first in a hash of t
 How that is done follows the shape of the plan and what `dither tune` stored, never the data
 (docs/proofs/plan/truncation.md):
     none      nothing to cut: the row is the unit, or the engine enforces at most one row
-    subtract  all rows minus the excess rows                     (one scan, rows map one to one, linear vectors)
+    subtract  all rows minus the excess rows and units           (one scan, no row merged, linear vectors; units, where
+                                                                  rows are those of the scan)
     swap      all rows - rows of heavy units + their kept rows   (one scan, no row multiplied, linear vectors)
     kept      light units' rows and heavy units' kept rows       (everything else; and whatever is stored)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from dither.engines.relations import Emission, Part, Printer, float_text, key_text, steps_id
+from dither.engines.double_sums import double_cell, double_sum
+from dither.engines.relations import RANK, Emission, Part, Printer, float_text, key_text, steps_id
 from dither.plan import nodes
 from dither.plan.nodes import Measure, Scan, Vector
 from dither.plan.recipes import Grid, grid_of
@@ -49,6 +51,9 @@ def choose_method(measure: Measure, kept: Callable[[Scan], str | None]) -> Metho
         isinstance(n, nodes.Scan | nodes.PublicScan | nodes.Filter | nodes.Project | nodes.Join | nodes.SemiJoin)
         for n in below
     ):
+        return "subtract"
+    only_filtered = all(isinstance(n, nodes.Scan | nodes.Filter) for n in below)
+    if only_filtered and all(v.kind in ("rows", "sum", "units") for v in measure.vectors):
         return "subtract"
     return "swap"
 
@@ -87,20 +92,61 @@ def _grouped(measure: Measure, printer: Printer, part: Part, sign: int, cell: Ve
     """SELECT raw keys, signed vectors FROM rows GROUP BY raw keys."""
     if cell is not None:
         return _counted_cells(measure, printer, part, sign, cell)
+    if part == "excess" and any(vector.kind == "units" for vector in measure.vectors):
+        return _lost(measure, printer)
     key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
     stored = [_stored_steps(vector, measure, printer.emission) for vector in measure.vectors]
-    computed = [v.expr for v, steps in zip(measure.vectors, stored, strict=True) if v.expr is not None and not steps]
-    filters = [vector.filter for vector in measure.vectors if vector.filter is not None]
-    wanted = columns_of(*key_exprs, *computed, *filters) | {steps for steps in stored if steps}
-    if any(vector.kind == "units" for vector in measure.vectors):
-        wanted |= {measure.unit}
-    rows = printer.rows(measure.input, wanted, part)
+    rows = printer.rows(measure.input, _wanted(measure, key_exprs, stored), part)
     keys = [f"{key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
-    vectors = [_vector_sql(vector, sign, measure, steps) for vector, steps in zip(measure.vectors, stored, strict=True)]
+    vectors = [
+        _vector_sql(vector, sign, measure, steps, printer.emission)
+        for vector, steps in zip(measure.vectors, stored, strict=True)
+    ]
     counted = ["count(*)" if sign > 0 else "-count(*)"] if measure.has_private_keys else []
     selected = [*keys, *(f"{sql} AS v{i}" for i, sql in enumerate(vectors)), *(f"{sql} AS n" for sql in counted)]
-    grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+    grouping = f" GROUP BY {', '.join(_places(keys))}" if keys else ""
     return f"SELECT {', '.join(selected) or '1 AS one'} FROM ({rows}) AS q{grouping}"
+
+
+def _lost(measure: Measure, printer: Printer) -> str:
+    """What the cut takes away, by one look at heavy units' rows: SELECT raw keys, minus the sums over excess rows,
+    minus how many units have excess rows alone in a group."""
+    (tau,) = {scan.tau for scan in nodes.scans_of(measure.input)}
+    key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
+    wanted = _wanted(measure, key_exprs, []) | {RANK}
+    rows = printer.rows(measure.input, wanted, "heavy")
+    rank, unit = quote_name(RANK), quote_name(measure.unit)
+    names = [quote_name(f"r{i}") for i in range(len(key_exprs))]
+    keys = [f"{key_text(expr)} AS {name}" for expr, name in zip(key_exprs, names, strict=True)]
+    of_unit, lost = [], []
+    for i, vector in enumerate(measure.vectors):
+        if vector.kind == "units":
+            where = f" FILTER (WHERE {print_expr(vector.filter)})" if vector.filter is not None else ""
+            of_unit.append(f"min({rank}){where} > {tau} AS v{i}")
+            lost.append(f"-count(*) FILTER (WHERE v{i}) AS v{i}")
+        else:
+            summed = _vector_sql(vector, 1, measure, None, printer.emission, also=f"{rank} > {tau}")
+            of_unit.append(f"{summed} AS v{i}")
+            lost.append(f"-sum(v{i}) AS v{i}")
+    if measure.has_private_keys:
+        of_unit.append(f"count(*) FILTER (WHERE {rank} > {tau}) AS n")
+        lost.append("-sum(n) AS n")
+    inner = f"SELECT {', '.join([*keys, *of_unit])} FROM ({rows}) AS q GROUP BY {', '.join([*_places(keys), unit])}"
+    grouping = f" GROUP BY {', '.join(_places(keys))}" if keys else ""
+    return f"SELECT {', '.join([*names, *lost])} FROM ({inner}) AS q{grouping}"
+
+
+def _wanted(measure: Measure, key_exprs: Sequence[Expr], stored: Sequence[str | None]) -> frozenset[str]:
+    """Ids of what keys, vectors and their filters read. stored: each vector's column of steps, read in its place."""
+    steps = [*stored, *([None] * (len(measure.vectors) - len(stored)))]
+    computed = [v.expr for v, column in zip(measure.vectors, steps, strict=True) if v.expr is not None and not column]
+    filters = [vector.filter for vector in measure.vectors if vector.filter is not None]
+    units = {measure.unit} if any(vector.kind == "units" for vector in measure.vectors) else set()
+    return columns_of(*key_exprs, *computed, *filters) | {column for column in steps if column} | units
+
+
+def _places(keys: Sequence[str]) -> list[str]:
+    return [str(i + 1) for i in range(len(keys))]
 
 
 def _counted_cells(measure: Measure, printer: Printer, part: Part, sign: int, cell: Vector) -> str:
@@ -113,11 +159,22 @@ def _counted_cells(measure: Measure, printer: Printer, part: Part, sign: int, ce
     rows = printer.rows(measure.input, wanted, part)
     keys = [f"{key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
     where = " AND ".join(print_expr(condition) for condition in conditions) or "TRUE"
-    inner = f"SELECT {', '.join([*keys, f'{_contribution(cell, stored)} AS cell'])} FROM ({rows}) AS q WHERE {where}"
+    place = None
+    if not stored and _is_clamped(cell.expr):
+        place = double_cell(cell, measure.input, printer.emission)
+    place = place or _contribution(cell, stored)
+    inner = f"SELECT {', '.join([*keys, f'{place} AS cell'])} FROM ({rows}) AS q WHERE {where}"
     names = [quote_name(f"r{i}") for i in range(len(keys))]
     counted = "count(*)" if sign > 0 else "-count(*)"
     grouping = ", ".join([*names, "cell"])
-    return f"SELECT {grouping}, {counted} AS v0 FROM ({inner}) AS c GROUP BY {grouping}"
+    return f"SELECT {grouping}, {counted} AS v0 FROM ({_in_range(inner, cell)}) AS c GROUP BY {grouping}"
+
+
+def _in_range(rows: str, cell: Vector) -> str:
+    """The rows that have a cell. A computed column has no statistics, but one that was compared with constants has: the
+    engine then counts in a plain array, three times as fast. The limit, which none reaches, keeps the comparison here:
+    else it would be written into the scan, and compute the cell twice."""
+    return f"SELECT * FROM ({rows} LIMIT {2**63 - 1}) AS c WHERE cell BETWEEN {cell.lo} AND {cell.hi}"
 
 
 def _combine(measure: Measure, parts: list[str], cell: Vector | None) -> str:
@@ -129,11 +186,9 @@ def _combine(measure: Measure, parts: list[str], cell: Vector | None) -> str:
         if len(parts) == 1 and not any(_groups_raw(key.expr) for key in measure.keys):
             # Nothing to add up: a million cells are not grouped twice.
             selected = ", ".join([*names, "CAST(cell AS BIGINT) AS cell", "CAST(v0 AS BIGINT) AS v0"])
-            return f"SELECT {selected} FROM ({parts[0]}) AS parts WHERE cell IS NOT NULL"
-        union = " UNION ALL ".join(parts)
-        return (
-            f"SELECT {selected} FROM ({union}) AS parts WHERE cell IS NOT NULL GROUP BY {grouping} HAVING sum(v0) > 0"
-        )
+            return f"SELECT {selected} FROM ({parts[0]}) AS parts"
+        union = _in_range(" UNION ALL ".join(parts), cell)
+        return f"SELECT {selected} FROM ({union}) AS parts GROUP BY {grouping} HAVING sum(v0) > 0"
     keys = [f"{_final_key(key.expr, i)} AS {quote_name(key.id)}" for i, key in enumerate(measure.keys)]
     vectors = [f"{_saturated(f'v{i}')} AS v{i}" for i in range(len(measure.vectors))]
     grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
@@ -172,10 +227,15 @@ def _saturated(column: str) -> str:
     return f"CAST(least(greatest(coalesce(sum({column}), 0), -{SATURATION}), {SATURATION}) AS BIGINT)"
 
 
-def _vector_sql(vector: Vector, sign: int, measure: Measure, steps: str | None) -> str:
-    """The signed integer sum of one vector over a group's rows. steps: the stored column of its steps, if any."""
+def _vector_sql(
+    vector: Vector, sign: int, measure: Measure, steps: str | None, emission: Emission, *, also: str = ""
+) -> str:
+    """The signed integer sum of one vector over a group's rows. steps: the stored column of its steps, if any.
+    also: a condition on rows beside the vector's own."""
     minus = "-" if sign < 0 else ""
-    condition = f" FILTER (WHERE {print_expr(vector.filter)})" if vector.filter is not None else ""
+    conditions = [print_expr(vector.filter)] if vector.filter is not None else []
+    conditions += [also] if also else []
+    condition = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
     if vector.kind == "rows":
         counted = "*" if vector.expr is None else quote_name(steps) if steps else _presence(vector.expr)
         return f"{minus}count({counted}){condition}"
@@ -187,6 +247,10 @@ def _vector_sql(vector: Vector, sign: int, measure: Measure, steps: str | None) 
     distinct = "DISTINCT " if vector.distinct else ""
     if vector.kind == "distinct":
         return f"{minus}count(DISTINCT {key_text(vector.expr)}){condition}"
+    if not steps and not vector.distinct and _is_clamped(vector.expr):
+        exact = double_sum(vector, measure.input, emission, condition)
+        if exact is not None:
+            return f"{minus}coalesce({exact}, 0)"
     return f"{minus}coalesce(sum({distinct}{_contribution(vector, steps)}){condition}, 0)"
 
 
@@ -260,10 +324,8 @@ def _contribution(vector: Vector, stored: str | None) -> str:
         return _moment_contribution(vector, expr)
     if is_bounded_double(expr):
         return steps_sql(expr, Grid(vector.step, vector.center, vector.lo, vector.hi))
-    scale = float_text(float(1 / vector.step))
-    offset = float_text(0.5 - vector.center)
     value = print_expr(expr) if expr.type.kind is Kind.DOUBLE else f"CAST({print_expr(expr)} AS DOUBLE)"
-    return f"CAST(floor({value} * {scale} + {offset}) AS BIGINT)"
+    return _less_center(f"CAST({value} * {float_text(float(1 / vector.step))} AS BIGINT)", vector.center)
 
 
 def _stored_contribution(vector: Vector, expr: Expr, steps: str) -> str:
@@ -278,14 +340,19 @@ def _stored_contribution(vector: Vector, expr: Expr, steps: str) -> str:
 
 
 def steps_sql(expr: Expr, grid: Grid) -> str:
-    """A bounded double on a grid, less its centre: an integer within the grid's ends, or NULL for NULL and NaN."""
+    """A bounded double on a grid, halves to even, less its centre: an integer within the grid's ends, or NULL for NULL
+    and NaN."""
     raw = quote_name(str(expr.args[0].payload))
-    scale, offset = float_text(float(1 / grid.step)), float_text(0.5 - grid.center)
     lo, hi = float_text(float(expr.lo or 0)), float_text(float(expr.hi or 0))
+    steps = _less_center(f"CAST({raw} * {float_text(float(1 / grid.step))} AS BIGINT)", grid.center)
     return (
-        f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN CAST(floor({raw} * {scale} + {offset}) AS BIGINT) "
+        f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN {steps} "
         f"WHEN {raw} < {lo} THEN {grid.lo} WHEN {raw} <= CAST('infinity' AS DOUBLE) THEN {grid.hi} END"
     )
+
+
+def _less_center(steps: str, center: int) -> str:
+    return f"{steps} - {center}" if center else steps
 
 
 def _integer_contribution(vector: Vector, expr: Expr) -> str:

@@ -1,10 +1,11 @@
-"""How DuckDB is opened beside the engine, and how a Parquet file is named to it: nothing fetched, nothing guessed.
+"""How DuckDB is opened beside the engine, how a Parquet file is named to it, and how files are known to be the same.
 
 Flow: `sources`, `csv_copy`, `points` and `session.look` read with these. The engine has settings of its own.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import duckdb
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_text
 
-__all__ = ["NAN_ANYWHERE", "fresh_connection", "one_file", "parquet_reader"]
+__all__ = ["NAN_ANYWHERE", "fresh_connection", "identity_of", "one_file", "parquet_reader", "stat_version"]
 
 # Most writers leave NaN out of a file's smallest and largest values, and DuckDB believes these: a condition that holds
 # from the smallest to the largest is not looked at for NaN, which then meets a cast that fails.
@@ -55,3 +56,26 @@ def one_file(path: str | Path) -> str:
             hint="Rename the file, or the folder it is in.",
         )
     return str(path)
+
+
+def stat_version(paths: Sequence[Path]) -> str:
+    """Changes whenever a file of these may hold other bytes than before."""
+    facts: list[tuple[str, tuple[int, ...] | None]] = []
+    for path in paths:
+        try:
+            stat = os.stat(path)
+        except FileNotFoundError:
+            facts.append((str(path), None))
+            continue
+        # The time of the last change of status, too: what has the size and the date of the old file is another file.
+        facts.append((str(path), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)))
+    return repr(facts)
+
+
+def identity_of(path: Path) -> tuple[int, ...]:
+    """Differs where the file is another one, was written to, or is gone; not where its name or rights change."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return ()
+    return (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -7,7 +7,7 @@ Relies on: expressions whose guards are part of them (`sql.printing`), and units
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -22,7 +22,9 @@ from dither.sql.printing import print_expr, quote_name, sql_type
 from dither.sql.types import Kind, Type
 
 __all__ = [
+    "RANK",
     "Emission",
+    "Extent",
     "Part",
     "Printer",
     "TableSource",
@@ -34,6 +36,9 @@ __all__ = [
     "relation_sql",
     "steps_id",
 ]
+
+RANK = "rank in its unit"
+"""Asked for like a column: the place of a heavy unit's row in the order in which rows are kept."""
 
 Part = Literal["all", "excess", "heavy", "heavy_kept", "kept"]
 """Which rows of a truncated scan: all, those cut, those of units above tau, of these the kept, all kept."""
@@ -49,6 +54,17 @@ class TableSource:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """What an engine knows of a stored table without reading its rows. It may decide how a sum is computed, and so how
+    long that takes; never what it is."""
+
+    rows: int
+    """No more rows than this."""
+    ends: Mapping[str, tuple[float, float]]
+    """Folded name of a numeric column -> no value lies outside, none is NaN. Not named: unknown."""
+
+
+@dataclass(frozen=True)
 class Emission:
     """What the printer needs besides the nodes."""
 
@@ -58,6 +74,7 @@ class Emission:
     salt: Callable[[str], int]
     declared: Callable[[str, str], Column | None]
     """(table, column) -> the column as the catalog declares it: stored steps are those of its bounds."""
+    extent: Callable[[str], Extent | None]
 
 
 def relation_sql(node: Rows, emission: Emission, needed: frozenset[str]) -> str:
@@ -190,8 +207,8 @@ class Printer:
 
     def _heavy(self, scan: nodes.Scan, needed: frozenset[str], condition: str) -> str:
         columns = [f"c{i} AS {quote_name(c.id)}" for i, c in enumerate(scan.columns) if c.id in needed]
-        if scan.unit in needed:
-            columns.append(f"u AS {quote_name(scan.unit)}")
+        columns += [f"u AS {quote_name(scan.unit)}"] if scan.unit in needed else []
+        columns += [f"r AS {quote_name(RANK)}"] if RANK in needed else []
         return f"SELECT {_list(columns)} FROM {self._heavy_name(scan)} WHERE {condition}"
 
     def _heavy_name(self, scan: nodes.Scan) -> str:
@@ -318,7 +335,7 @@ def _unit_aggregate_sql(call: nodes.AggregateCall) -> str:
 def _grid_sum(expr: Expr, step: Fraction, condition: str, distinct: str, *, mean: bool) -> str:
     """A sum of doubles on an integer grid: the same bits whatever the order of rows, and whoever else is there."""
     scale = float_text(float(1 / step))
-    steps = f"CAST(floor({print_expr(expr)} * {scale} + {float_text(0.5)}) AS BIGINT)"
+    steps = f"CAST({print_expr(expr)} * {scale} AS BIGINT)"
     total = f"(CAST(sum({distinct}{steps}){condition} AS DOUBLE) / {scale})"
     return f"({total} / NULLIF(count({distinct}{steps}){condition}, 0))" if mean else total
 

@@ -7,28 +7,38 @@ A source knows its physical version, by which the engine notices that what it st
 from __future__ import annotations
 
 import glob
+import math
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import duckdb
 
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, Table, fold
-from dither.catalog.schema import SchemaColumn, SchemaTable
+from dither.catalog.schema import SchemaTable
 from dither.engines import csv_copy
+from dither.engines.describing import DATABASE_SUFFIXES, describe, names_in
 from dither.engines.frames import named_once, unread_column
 from dither.engines.parquet_files import FileColumn, check_ranges, columns_of
-from dither.engines.reading import fresh_connection, parquet_reader
-from dither.engines.versions import identity_of, version_of
+from dither.engines.reading import fresh_connection, identity_of, parquet_reader, stat_version
+from dither.engines.relations import Extent
 from dither.engines.views import attach_evaluated, is_plain
 from dither.errors import EngineMismatch, EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
-__all__ = ["Enforced", "Inventions", "Source", "describe", "enforced_by_duckdb", "open_source", "view_name"]
-
-DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
+__all__ = [
+    "Enforced",
+    "Inventions",
+    "Source",
+    "describe",
+    "enforced_by_duckdb",
+    "extent_in_duckdb",
+    "open_source",
+    "view_name",
+    "with_paths",
+]
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,9 @@ class Source(Protocol):
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         """What the engine itself enforces on the table's columns."""
 
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        """What is known of the table's rows without reading them; None where asking could read them."""
+
     def close(self) -> None: ...
 
 
@@ -81,7 +94,7 @@ class DatabaseFile:
             if found is None:
                 continue
             schema, name, is_view = found
-            place = f"source.{quote_name(schema)}.{quote_name(name)}"
+            place = _place(found)
             if is_view and not is_plain(connection, schema, name):
                 read, evaluated = _read_of(table, tables), f"view {key}"
                 names = [str(row[0]) for row in connection.execute(f"DESCRIBE {place}").fetchall()]
@@ -100,12 +113,17 @@ class DatabaseFile:
                 f"The database `{self.shown}` was replaced by another file, or removed.",
                 hint="Open the data set again.",
             )
-        return version_of([self.path, Path(f"{self.path}.wal")])
+        return stat_version([self.path, Path(f"{self.path}.wal")])
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         name = table.source_name or table.name
         schema, _, bare = name.rpartition(".")
         return enforced_by_duckdb(cursor, "source", schema or "main", bare)
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        # A view may be any query: even its number of rows may take reading them all.
+        found = _find_table(cursor, table.source_name or table.name, views=False)
+        return None if found is None else extent_in_duckdb(cursor, _place(found))
 
     def close(self) -> None:
         """Nothing beyond the connection is held."""
@@ -144,7 +162,7 @@ class Files:
         return now
 
     def _stat(self) -> str:
-        return version_of([Path(path) for path in self.files()])
+        return stat_version([Path(path) for path in self.files()])
 
     def _columns(self, connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[FileColumn, ...]]:
         return {
@@ -169,6 +187,12 @@ class Files:
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        # The number of rows is in the files' footers; what these say of values would have to be believed.
+        row = cursor.execute(f"SELECT count(*) FROM {quote_name(view_name(key))}").fetchone()
+        assert row is not None
+        return Extent(int(row[0]), {})
 
     def close(self) -> None:
         """Nothing beyond the connection is held."""
@@ -206,6 +230,9 @@ class Frame:
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
 
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        return extent_in_duckdb(cursor, quote_name(view_name(key)))
+
     def close(self) -> None:
         self._frame = None
 
@@ -242,6 +269,9 @@ class Inventions:
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
 
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        return extent_in_duckdb(cursor, quote_name(view_name(key)))
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -274,57 +304,14 @@ def open_source(catalog: Catalog, location: str, *, frame: Any = None) -> Source
     return Files(path.name or location, files)
 
 
-def describe(location: str) -> list[SchemaTable]:
-    """The tables that lie at a location, with their columns: what a catalog could be drafted from."""
-    path = Path(location)
-    connection = fresh_connection()
-    try:
-        if path.is_file() and path.suffix.lower() in DATABASE_SUFFIXES:
-            return _describe_database(connection, path)
-        return [_describe_file(connection, p) for p in _data_files(path, location)]
-    except duckdb.Error:
-        raise EngineUnavailable(
-            f"`{path.name}` cannot be read.",
-            hint="Another program may be writing to it, or it is not what its name says.",
-        ) from None
-    finally:
-        connection.close()
-
-
-def _describe_database(connection: duckdb.DuckDBPyConnection, path: Path) -> list[SchemaTable]:
-    connection.execute(f"ATTACH {quote_text(str(path))} AS source (READ_ONLY)")
-    tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'source'").fetchall()
-    result = []
-    for (name,) in tables:
-        rows = connection.execute(f"DESCRIBE source.{quote_name(name)}").fetchall()
-        result.append(SchemaTable(name, [SchemaColumn(str(r[0]), str(r[1]), nullable=r[2] == "YES") for r in rows]))
-    return result
-
-
-def _describe_file(connection: duckdb.DuckDBPyConnection, path: Path) -> SchemaTable:
-    if path.suffix.lower() == ".csv":
-        return SchemaTable(
-            path.stem, [SchemaColumn(name, "VARCHAR") for name in csv_copy.header_of(path, {})], typed=False
-        )
-    rows = connection.execute(f"DESCRIBE SELECT * FROM {parquet_reader([str(path)])}").fetchall()
-    return SchemaTable(path.stem, [SchemaColumn(str(r[0]), str(r[1])) for r in rows])
-
-
-def _data_files(path: Path, location: str) -> list[Path]:
-    found = (
-        [path]
-        if path.is_file()
-        else sorted(path.iterdir())
-        if path.is_dir()
-        else [Path(p) for p in sorted(glob.glob(location))]
-    )
-    files = [p for p in found if p.suffix.lower() in (".parquet", ".csv")]
-    if not files:
-        raise EngineUnavailable(
-            f"There is nothing to read at `{location}`.",
-            hint="A source is a DuckDB file, a Parquet or CSV file, a folder of them, or a glob.",
-        )
-    return files
+def with_paths(catalog: Catalog, location: str, schema: Sequence[SchemaTable]) -> list[SchemaTable]:
+    """The schema with what the names of folders say of each table's files, for whoever takes that for columns."""
+    if not location or "://" in location:
+        return list(schema)
+    files = {
+        table.source_name or table.name: _files_of(Path(location), location, table) for table in catalog.tables.values()
+    }
+    return [replace(table, in_paths=names_in(files.get(table.name, ()))) for table in schema]
 
 
 def _read(columns: Sequence[FileColumn]) -> frozenset[FileColumn]:
@@ -376,7 +363,31 @@ def enforced_by_duckdb(cursor: duckdb.DuckDBPyConnection, database: str, schema:
     return Enforced(frozenset(unique), frozenset(required))
 
 
-def _find_table(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str, bool] | None:
+def extent_in_duckdb(cursor: duckdb.DuckDBPyConnection, table: str) -> Extent:
+    """By the statistics of one of DuckDB's own tables, which never say less than there is."""
+    names = [row[0] for row in cursor.execute(f"DESCRIBE {table}").fetchall() if row[1].split("(")[0] in _NUMBERS]
+    count = cursor.execute(f"SELECT count(*) FROM {table}").fetchone()
+    assert count is not None
+    ends: dict[str, tuple[float, float]] = {}
+    statistics = ", ".join(["0", *(f"stats({quote_name(name)})" for name in names)])
+    for row in cursor.execute(f"SELECT {statistics} FROM {table} LIMIT 1").fetchall():
+        for name, known in zip(names, row[1:], strict=True):
+            low, high = (float(known.get(end, "nan")) for end in ("min", "max"))
+            if math.isfinite(low) and math.isfinite(high):
+                ends[fold(name)] = (low, high)
+    return Extent(int(count[0]), ends)
+
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "FLOAT", "DOUBLE")
+
+
+def _place(found: tuple[str, str, bool]) -> str:
+    return f"source.{quote_name(found[0])}.{quote_name(found[1])}"
+
+
+def _find_table(
+    connection: duckdb.DuckDBPyConnection, name: str, *, views: bool = True
+) -> tuple[str, str, bool] | None:
     """Schema and name as the database spells them, and whether it is a view."""
     schema, _, bare = name.rpartition(".")
     rows = connection.execute(
@@ -384,8 +395,9 @@ def _find_table(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, 
              SELECT schema_name, table_name AS name, FALSE AS is_view FROM duckdb_tables()
              WHERE database_name = 'source'
              UNION ALL
-             SELECT schema_name, view_name, TRUE FROM duckdb_views() WHERE database_name = 'source' AND NOT internal)
+             SELECT schema_name, view_name, TRUE FROM duckdb_views()
+             WHERE database_name = 'source' AND NOT internal AND ?)
            WHERE lower(name) = ? AND lower(schema_name) = ?""",
-        [bare.lower(), (schema or "main").lower()],
+        [views, bare.lower(), (schema or "main").lower()],
     ).fetchall()
     return (str(rows[0][0]), str(rows[0][1]), bool(rows[0][2])) if rows else None

@@ -176,13 +176,21 @@ class Ledger(OwnerCommands, OutsideSpends, Refusals, Reports, Exports):
     def released(self, identity: str, release: str) -> list[ReleasedVector]:
         """The kept measurements of this vector in this release. What an analyst may see of them is their payer's
         matter: `paid_by` says who has paid, `record_reuse` charges others."""
+        return self.all_released([identity], release)[0]
+
+    def all_released(self, identities: Sequence[str], release: str) -> list[list[ReleasedVector]]:
+        """The same of several vectors, in their order, as they stand at one moment."""
         with self._journal.reading() as connection:
-            return vectors.released_vectors(connection, identity, release)
+            return [vectors.released_vectors(connection, identity, release) for identity in identities]
 
     def vectors_of(self, reservation: Reservation) -> list[ReleasedVector]:
         """What an answered entry measured: for a request repeated under its idempotency key."""
+        return self.vectors_in(reservation.entry_id)
+
+    def vectors_in(self, entry_id: str) -> list[ReleasedVector]:
+        """What an entry measured; nothing where it was not answered, or is none."""
         with self._journal.reading() as connection:
-            return vectors.vectors_of_entry(connection, reservation.entry_id)
+            return vectors.vectors_of_entry(connection, entry_id)
 
     def record_reuse(self, analyst: str, vector: ReleasedVector, price: Price) -> Receipt | None:
         """Charge `analyst` for a vector that others paid for, once; the data set pays nothing. None: already paid.

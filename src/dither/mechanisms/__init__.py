@@ -20,6 +20,7 @@ from dither.mechanisms.above_threshold import AboveThreshold, first_at_or_below
 from dither.mechanisms.exponential import Choice, exponential
 from dither.mechanisms.gaussian import gaussian, gaussian_variance
 from dither.mechanisms.grid import Grid, SumEstimate, choose_grid, laplace_sum, row_steps, sum_steps
+from dither.mechanisms.histograms import Histograms
 from dither.mechanisms.keys import (
     gaussian_threshold,
     laplace_threshold,
@@ -28,10 +29,10 @@ from dither.mechanisms.keys import (
 )
 from dither.mechanisms.laplace import laplace, laplace_scale
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
-from dither.mechanisms.quantile import choose_quantile
-from dither.mechanisms.quantile_ends import choose_end
+from dither.mechanisms.quantile import choose_quantile, choose_quantile_of_each
+from dither.mechanisms.quantile_ends import choose_end, choose_end_of_each
 from dither.mechanisms.quantile_release import QuantileRelease, private_quantile
-from dither.mechanisms.quantiles import Histograms, choose_quantiles
+from dither.mechanisms.quantiles import choose_quantiles
 from dither.mechanisms.release import Neighbours, Release, saturate
 from dither.mechanisms.residual import MarginalPlan, MarginalRelease, plan_marginals
 from dither.mechanisms.running import RunningPlan, RunningRelease, RunningStream, plan_running_totals, running_totals
@@ -72,8 +73,10 @@ __all__ = [
     "private_quantile",
     "QuantileRelease",
     "choose_quantile",
+    "choose_quantile_of_each",
     "choose_quantiles",
     "choose_end",
+    "choose_end_of_each",
     "Histograms",
     "plan_marginals",
     "MarginalPlan",

@@ -1,8 +1,8 @@
 """Quantiles by the exponential mechanism over a histogram on a public grid.
 
-Flow: occupied cells and their row counts in; one cell out. Works on any engine's `GROUP BY cell`.
-Relies on: `noise.categorical_exp` for an exact choice. A gap between occupied cells is one candidate, weighed by the
-number of its cells: ties give width 0, never NaN.
+Flow: occupied cells and their row counts in; one cell out, for one group or for many at once. Works on any engine's
+`GROUP BY cell`. Relies on: `noise.categorical_exp_by_group` for exact choices. A gap between occupied cells is one
+candidate, weighed by the number of its cells: ties give width 0, never NaN.
 Source: Smith 2011; bounded range and its zCDP price: Dong, Durfee, Rogers 2020; Cesar, Rogers 2021.
 Proof: docs/proofs/mechanisms/quantile.md
 """
@@ -17,10 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import InvalidParameter
+from dither.mechanisms.histograms import Histograms
 from dither.mechanisms.release import Neighbours
-from dither.noise import Entropy, categorical_exp, uniform_below
+from dither.noise import Entropy, categorical_exp_by_group, system_entropy, uniform_below_each
 
-__all__ = ["MOST_DIGITS", "candidates", "check_digits", "choose_quantile", "inside_extreme", "rank_sensitivity"]
+__all__ = [
+    "MOST_DIGITS",
+    "check_digits",
+    "choose_quantile",
+    "choose_quantile_of_each",
+    "inside_extreme",
+    "rank_sensitivity",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -68,46 +76,45 @@ def choose_quantile(
     The score of a cell with `below` rows under it and `inside` rows in it is minus the distance of the target from
     [below, below + inside]; P(cell) is proportional to exp(epsilon score / (2 sensitivity max_rows)).
     Raises InvalidParameter for bounds, epsilon or max_rows out of range, and for a quantile of too many digits."""
-    if hi < lo or max_rows < 1 or epsilon <= 0:
+    rows = Histograms.of_one(cells, counts, lo, hi)
+    chosen = choose_quantile_of_each(
+        rows, quantile=quantile, epsilon=epsilon, max_rows=max_rows, neighbours=neighbours, entropy=entropy
+    )
+    return int(chosen[0])
+
+
+def choose_quantile_of_each(
+    rows: Histograms,
+    *,
+    quantile: Fraction,
+    epsilon: Fraction,
+    max_rows: int,
+    neighbours: Neighbours = "add_remove",
+    entropy: Entropy | None = None,
+) -> Ints:
+    """(groups,) int64: a cell for each group, by independent choices as `choose_quantile` makes them.
+    epsilon-DP as a whole, for units of at most `max_rows` rows in all groups together. Raises as it does."""
+    if rows.hi < rows.lo or max_rows < 1 or epsilon <= 0:
         raise InvalidParameter(
-            "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)
+            "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(rows.lo, rows.hi, max_rows, epsilon)
         )
     check_digits([quantile])
-    starts, widths, low_ranks, high_ranks = candidates(cells, counts, lo, hi)
-    total = int(counts.sum())
+    source = entropy or system_entropy()
     sensitivity = rank_sensitivity(quantile, neighbours)
-    target = _target(quantile, total, hi - lo + 1, epsilon / (sensitivity * max_rows))
-    # Scores on the common denominator of the target, so that they are integers.
-    scale = target.denominator
-    aim = target.numerator
-    distance = np.maximum(np.maximum(low_ranks * scale - aim, aim - high_ranks * scale), 0)
+    aims, scale = _aims(quantile, rows.totals, rows.hi - rows.lo + 1, epsilon / (sensitivity * max_rows))
+    each = rows.candidates()
+    # Scores times the denominator of the aims, so that they are integers.
     unit = epsilon / (2 * sensitivity * max_rows * scale)
-    chosen = categorical_exp(distance.astype(np.int64), unit, widths, entropy=entropy)
-    return int(starts[chosen]) + int(uniform_below(int(widths[chosen]), entropy=entropy))
+    chosen = categorical_exp_by_group(each.distances(aims, scale), unit, each.widths, each.starts, entropy=source)
+    return np.asarray(each.cells[chosen] + uniform_below_each(each.widths[chosen], entropy=source))
 
 
-def _target(quantile: Fraction, total: int, cells: int, epsilon_per_rank: Fraction) -> Fraction:
-    """The rank aimed at: q·n; for the extremes, as far inside as keeps the empty cells beyond from winning.
-    Beyond the last row all cells tie, so aiming at n itself would land anywhere up to the bound."""
+def _aims(quantile: Fraction, totals: Ints, cells: int, epsilon_per_rank: Fraction) -> tuple[Ints, int]:
+    """The ranks aimed at, times a common denominator, and that: q·n; for the extremes, as far inside as keeps the empty
+    cells beyond from winning. Beyond the last row all cells tie, so aiming at n itself would land anywhere up to the
+    bound."""
     if quantile not in (0, 1):
-        return quantile * total
-    half = Fraction(1, 2)
-    at = min(inside_extreme(cells, epsilon_per_rank), max(Fraction(total) - half, half))
-    return at if quantile == 0 else Fraction(total) - at
-
-
-def candidates(cells: Ints, counts: Ints, lo: int, hi: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Occupied cells and the gaps around them: first cell, number of cells, ranks below and up to and including."""
-    above = np.cumsum(counts)
-    below = above - counts
-    gap_starts = np.concatenate([[lo], cells + 1])
-    gap_ends = np.concatenate([cells, [hi + 1]])
-    gap_ranks = np.concatenate([[0], above])
-    starts = np.concatenate([cells, gap_starts])
-    widths = np.concatenate([np.ones_like(cells), gap_ends - gap_starts])
-    return (
-        starts.astype(np.int64),
-        widths.astype(np.int64),
-        np.concatenate([below, gap_ranks]).astype(np.int64),
-        np.concatenate([above, gap_ranks]).astype(np.int64),
-    )
+        return np.asarray(quantile.numerator * totals), quantile.denominator
+    inside = min(int(2 * inside_extreme(cells, epsilon_per_rank)), 2**62)
+    at = np.minimum(inside, np.maximum(2 * totals - 1, 1))
+    return np.asarray(at if quantile == 0 else 2 * totals - at), 2

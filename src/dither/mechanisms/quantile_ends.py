@@ -1,7 +1,8 @@
 """The ends of an interval around a quantile: two more quantiles, each so many ranks to its side that it is beyond the
 true one in 97.5 % of cases, whatever the data are.
 
-Flow: occupied cells and counts in, one cell out, or None for no end but the bound. Relies on: `noise.categorical_exp`.
+Flow: occupied cells and counts in, one cell out, or None for no end but the bound; for one group or for many at once.
+Relies on: `noise.categorical_exp_by_group`.
 Beyond the last cell stands one candidate more, for all ranks that no row has: near the extremes and for few rows the
 end is then the bound, and is never wrong.  Proof: docs/proofs/mechanisms/quantile-ends.md
 """
@@ -16,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import InvalidParameter
-from dither.mechanisms.quantile import candidates, check_digits, rank_sensitivity
+from dither.mechanisms.histograms import Histograms
+from dither.mechanisms.quantile import check_digits, rank_sensitivity
 from dither.mechanisms.release import Neighbours
-from dither.noise import Entropy, categorical_exp, uniform_below
+from dither.noise import Entropy, categorical_exp_by_group, system_entropy, uniform_below_each
 
-__all__ = ["Side", "choose_end", "ranks_aside"]
+__all__ = ["Side", "choose_end", "choose_end_of_each", "ranks_aside"]
 
 Ints = npt.NDArray[np.int64]
 Side = Literal[-1, 1]
@@ -54,25 +56,53 @@ def choose_end(
     can be said. epsilon-DP, epsilon-bounded-range, for units of at most `max_rows` rows.
     cells: (n,) int64, ascending, different, in [lo, hi].  counts: (n,) int64, rows per cell, above 0.
     Raises InvalidParameter for bounds, epsilon or max_rows out of range."""
-    if hi < lo or max_rows < 1 or epsilon <= 0:
+    rows = Histograms.of_one(cells, counts, lo, hi)
+    chosen, known = choose_end_of_each(
+        rows, quantile=quantile, side=side, epsilon=epsilon, max_rows=max_rows, neighbours=neighbours, entropy=entropy
+    )
+    return int(chosen[0]) if known[0] else None
+
+
+def choose_end_of_each(
+    rows: Histograms,
+    *,
+    quantile: Fraction,
+    side: Side,
+    epsilon: Fraction,
+    max_rows: int,
+    neighbours: Neighbours = "add_remove",
+    entropy: Entropy | None = None,
+) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """(groups,) int64 and bool: a cell for each group, by independent choices as `choose_end` makes them, and whether
+    it says more than the bound, which stands there where it does not.
+    epsilon-DP as a whole, for units of at most `max_rows` rows in all groups together. Raises as it does."""
+    if rows.hi < rows.lo or max_rows < 1 or epsilon <= 0:
         raise InvalidParameter(
-            "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(lo, hi, max_rows, epsilon)
+            "bounds", expected="lo <= hi, max_rows >= 1, epsilon > 0", found=(rows.lo, rows.hi, max_rows, epsilon)
         )
     check_digits([quantile])
+    source = entropy or system_entropy()
+    bound = rows.lo if side < 0 else rows.hi
     per_rank = epsilon / (rank_sensitivity(quantile, neighbours) * max_rows)
-    aside = ranks_aside(hi - lo + 1, per_rank)
+    aside = ranks_aside(rows.hi - rows.lo + 1, per_rank)
     if aside > _MOST_RANKS:
         # Whatever the rows are, from public facts alone; ranks beyond would not fit into 64 bits.
-        return None
-    starts, widths, low_ranks, high_ranks = candidates(cells, counts, lo, hi)
-    total = int(counts.sum())
-    aim = quantile * total + side * aside
-    scale = aim.denominator
-    distance = np.maximum(np.maximum(low_ranks * scale - aim.numerator, aim.numerator - high_ranks * scale), 0)
-    # The candidate beyond: ranks up to 0 below the first cell, ranks from n on above the last.
-    beyond = max(aim.numerator, 0) if side < 0 else max(total * scale - aim.numerator, 0)
-    steps = np.concatenate([distance, [beyond]]).astype(np.int64)
-    chosen = categorical_exp(steps, per_rank / (2 * scale), np.concatenate([widths, [1]]), entropy=entropy)
-    if chosen == len(starts):
-        return None
-    return int(starts[chosen]) + int(uniform_below(int(widths[chosen]), entropy=entropy))
+        return np.full(rows.groups, bound), np.zeros(rows.groups, dtype=bool)
+    each, scale = rows.candidates(), quantile.denominator
+    aims = quantile.numerator * rows.totals + side * aside * scale
+    # The candidate beyond: ranks up to 0 below the first cell, ranks from n on above the last. It stands first.
+    beyond = np.maximum(aims, 0) if side < 0 else np.maximum(rows.totals * scale - aims, 0)
+    first = each.starts[:-1]
+    starts = each.starts + np.arange(rows.groups + 1)
+    chosen = categorical_exp_by_group(
+        np.insert(each.distances(aims, scale), first, beyond),
+        per_rank / (2 * scale),
+        np.insert(each.widths, first, 1),
+        starts,
+        entropy=source,
+    )
+    known = chosen > starts[:-1]
+    at = (chosen - np.arange(rows.groups) - 1)[known]
+    found = np.full(rows.groups, bound)
+    found[known] = each.cells[at] + uniform_below_each(each.widths[at], entropy=source)
+    return found, known

@@ -19,12 +19,19 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import InvalidParameter
+from dither.mechanisms.histograms import Histograms
 from dither.mechanisms.quantile import check_digits, inside_extreme, rank_sensitivity
 from dither.mechanisms.release import Neighbours
-from dither.noise import Entropy, categorical_exp_by_group, exp_neg, system_entropy, uniform_below
-from dither.noise.lazy import lazily_below
+from dither.noise import (
+    Entropy,
+    bernoulli_exp_each,
+    categorical_exp_by_group,
+    system_entropy,
+    uniform_below,
+    uniform_below_each,
+)
 
-__all__ = ["PARTS", "Histograms", "choose_quantiles", "levels_of"]
+__all__ = ["PARTS", "choose_quantiles", "levels_of"]
 
 Ints = npt.NDArray[np.int64]
 _Parts = npt.NDArray[Any]
@@ -36,22 +43,6 @@ _NEAR = 40
 """Where the weight has fallen by e^-40, candidates are no longer told apart before one is drawn."""
 _AROUND = np.concatenate([sign * 2 ** np.arange(17, dtype=np.int64) for sign in (-1, 1)])
 _CAP = 2**62
-
-
-@dataclass(frozen=True)
-class Histograms:
-    """Occupied cells of several groups. cells, counts: (n,) int64, group after group, ascending inside each, in
-    [lo, hi], counts above 0.  starts: (groups + 1,) int64: group g is starts[g] .. starts[g + 1] - 1, maybe empty."""
-
-    cells: Ints
-    counts: Ints
-    starts: Ints
-    lo: int
-    hi: int
-
-    @property
-    def groups(self) -> int:
-        return len(self.starts) - 1
 
 
 def levels_of(quantiles: int) -> int:
@@ -238,7 +229,7 @@ def _choose_cell(aim: _Aim, source: Entropy) -> Ints:
     cells = -(-end // PARTS) - start // PARTS
     starts = np.searchsorted(owner, np.arange(len(aim.group) + 1)).astype(np.int64)
     drawn = categorical_exp_by_group(aim.distance(owner, start, end), aim.unit, cells, starts, entropy=source)
-    cell = start[drawn] // PARTS + _uniform(cells[drawn], source)
+    cell = start[drawn] // PARTS + uniform_below_each(cells[drawn], entropy=source)
     place = cell * PARTS + uniform_below(PARTS, len(cell), entropy=source)
     return np.asarray(np.clip(place, aim.begins, aim.ends - 1))
 
@@ -255,17 +246,13 @@ def _choose_part(aim: _Aim, source: Entropy) -> Ints:
         rows = _ranges(starts, waiting)
         own = np.concatenate([[0], np.cumsum(starts[waiting + 1] - starts[waiting])])
         drawn = rows[categorical_exp_by_group(least[rows], aim.unit, (end - start)[rows], own, entropy=source)]
-        place = start[drawn] + _uniform((end - start)[drawn], source)
+        place = start[drawn] + uniform_below_each((end - start)[drawn], entropy=source)
         # Inside a piece the distance grows: a place keeps what its own weight is of the piece's largest.
         further = aim.distance(waiting, place, place + 1) - least[drawn]
-        kept = np.array([_keeps(x * aim.unit, source) for x in further.tolist()], dtype=bool)
+        kept = bernoulli_exp_each(further, aim.unit, entropy=source)
         found[waiting[kept]] = place[kept]
         waiting = waiting[~kept]
     return found
-
-
-def _uniform(below: Ints, source: Entropy) -> Ints:
-    return np.array([uniform_below(n, entropy=source) for n in below.tolist()], dtype=np.int64)
 
 
 def _ranges(starts: Ints, chosen: Ints) -> Ints:
@@ -273,11 +260,3 @@ def _ranges(starts: Ints, chosen: Ints) -> Ints:
     sizes = starts[chosen + 1] - starts[chosen]
     before = np.cumsum(sizes) - sizes
     return np.asarray(np.arange(sizes.sum(), dtype=np.int64) + np.repeat(starts[chosen] - before, sizes))
-
-
-def _keeps(x: Fraction, source: Entropy) -> bool:
-    """True with probability exp(-x)."""
-    if x == 0:
-        return True
-    word = int.from_bytes(source.read(8), "little")
-    return lazily_below(word, 64, lambda bits: exp_neg(x, bits), source)

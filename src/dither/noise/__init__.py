@@ -16,13 +16,13 @@ otherwise). Bytes come from the system's generator; `entropy=` injects another s
 """
 
 from dither.noise.bounds import exp_bounds, exp_neg, log_bounds, pi_bounds, sqrt_bounds, tanh_bounds
-from dither.noise.categorical import categorical_exp, categorical_exp_by_group
+from dither.noise.categorical import bernoulli_exp_each, categorical_exp, categorical_exp_by_group
 from dither.noise.entropy import ByteTape, Entropy, SystemEntropy, insecure_seeded, system_entropy
 from dither.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from dither.noise.geometric import geometric
 from dither.noise.laplace import DiscreteLaplace, discrete_laplace
 from dither.noise.planar import DiscretePlanar
-from dither.noise.uniform import bernoulli_exp, uniform_below
+from dither.noise.uniform import bernoulli_exp, uniform_below, uniform_below_each
 
 __all__ = [
     "discrete_laplace",
@@ -30,6 +30,8 @@ __all__ = [
     "geometric",
     "bernoulli_exp",
     "uniform_below",
+    "uniform_below_each",
+    "bernoulli_exp_each",
     "categorical_exp",
     "categorical_exp_by_group",
     "DiscreteLaplace",

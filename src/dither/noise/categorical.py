@@ -1,7 +1,7 @@
 """An exact choice among many candidates: index i with probability proportional to weights[i] exp(-steps[i] unit).
 
 Flow: the exponential mechanism (quantiles, choices of bounds) calls it with one score per candidate.
-Relies on: `uniform` for a draw below a sum, `lazy` for one exact coin. Integer upper bounds of all the weights are
+Relies on: `uniform` for draws below sums, `lazy` for one exact coin. Integer upper bounds of all the weights are
 computed at once; a candidate is drawn by them, and kept with the ratio of its true weight to its bound, which is
 enclosed for that one candidate only. No weight is ever needed exactly.  Proof: docs/proofs/noise/categorical.md
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,11 @@ from numpy.typing import NDArray
 from dither.errors import GuaranteeError, InvalidParameter
 from dither.exact import Number, exact
 from dither.noise.bounds import ceil_shift, exp_neg
-from dither.noise.entropy import Entropy, system_entropy
+from dither.noise.entropy import Entropy, system_entropy, words64
 from dither.noise.lazy import lazily_below
-from dither.noise.uniform import uniform_below
+from dither.noise.uniform import uniform_below, uniform_below_each
 
-__all__ = ["categorical_exp", "categorical_exp_by_group"]
+__all__ = ["bernoulli_exp_each", "categorical_exp", "categorical_exp_by_group"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -55,7 +56,8 @@ def categorical_exp_by_group(
     """One exact draw for each group, independently: positions in `steps`. Group g is starts[g] .. starts[g + 1] - 1.
 
     steps, weights: (n,) as for `categorical_exp`, weights above 0 here. starts: (groups + 1,) ascending, from 0 to n,
-    no group empty. The weights of all groups are bounded in one pass; then each group draws as a single one does.
+    no group empty. All groups draw at once, each as a single one does; a coin that its first 64 bits do not decide for
+    certain is enclosed by itself.
     Raises InvalidParameter where these are not so."""
     chosen_unit = exact(unit, "unit")
     if chosen_unit < 0:
@@ -66,19 +68,76 @@ def categorical_exp_by_group(
     if len(steps) and (weights.min() < 1 or weights.max() > 2**53):
         raise InvalidParameter("weights", expected="integers in 1 .. 2^53", found="others")
     source = entropy or system_entropy()
-    chosen = np.empty(len(sizes), dtype=np.int64)
     if not len(sizes):
-        return chosen
+        return np.empty(0, dtype=np.int64)
     excess = (steps - np.repeat(np.minimum.reduceat(steps, starts[:-1]), sizes)).view(np.uint64)
     values = _exponentials(excess, chosen_unit) * weights
     exponents = _exponents(np.maximum.reduceat(values, starts[:-1]), sizes)
     bounds = np.ldexp(values * _SLACK, np.repeat(exponents, sizes)).astype(np.int64) + 1
-    for g, (start, end, exponent) in enumerate(
-        zip(starts[:-1].tolist(), starts[1:].tolist(), exponents.tolist(), strict=True)
-    ):
-        own = slice(start, end)
-        chosen[g] = start + _draw(bounds[own], exponent, excess[own], chosen_unit, weights[own], source)
+    # Sums of all groups leave 64 bits and wrap around; what is left of them inside one group, below 2^62, does not.
+    running = np.cumsum(bounds.view(np.uint64))
+    before = np.concatenate([np.zeros(1, dtype=np.uint64), running])[starts[:-1]]
+    sums = (running[starts[1:] - 1] - before).astype(np.int64)
+    chosen = np.empty(len(sizes), dtype=np.int64)
+    waiting = np.arange(len(sizes))
+    while waiting.size:
+        points = uniform_below_each(sums[waiting], entropy=source).astype(np.uint64)
+        at = _places(running, before[waiting], starts[waiting], starts[waiting + 1] - 1, points)
+        words = words64(source, at.size)
+        kept = words < _surely_kept(bounds[at])
+        for i in np.flatnonzero(~kept).tolist():
+            share = Fraction(int(weights[at[i]])) * Fraction(2) ** int(exponents[waiting[i]]) / int(bounds[at[i]])
+            kept[i] = lazily_below(int(words[i]), 64, _Ratio(share, int(excess[at[i]]) * chosen_unit), source)
+        chosen[waiting[kept]] = at[kept]
+        waiting = waiting[~kept]
     return chosen
+
+
+def bernoulli_exp_each(steps: Ints, unit: Fraction, *, entropy: Entropy | None = None) -> NDArray[np.bool_]:
+    """Exact independent coins: True at i with probability exp(-steps[i] unit). steps: (n,) int64 >= 0.  unit: >= 0.
+    Raises InvalidParameter below."""
+    if unit < 0 or (steps.size and int(steps.min()) < 0):
+        raise InvalidParameter("steps", expected="integers and a unit, >= 0", found="others")
+    source = entropy or system_entropy()
+    heads: NDArray[np.bool_] = steps == 0
+    open_ = np.flatnonzero(~heads)
+    if not open_.size:
+        return heads
+    excess = steps[open_].astype(np.uint64)
+    surely, never = _coin_words(excess, unit)
+    words = words64(source, open_.size)
+    heads[open_] = words < surely
+    for i in np.flatnonzero((words >= surely) & (words < never)).tolist():
+        x = int(excess[i]) * unit
+        heads[open_[i]] = lazily_below(int(words[i]), 64, lambda bits, x=x: exp_neg(x, bits), source)  # type: ignore[misc]
+    return heads
+
+
+def _coin_words(excess: NDArray[np.uint64], unit: Fraction) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """(surely, never): words below the first are below 2^64 exp(-excess unit), those from the second on are not."""
+    most = _exponentials(excess, unit) * (1.0 + 2.0**-39)
+    # Tables of far smaller numbers are bounds from above alone.
+    least = np.where(most > 2.0**-100, most * (1.0 - 2.0**-37), 0.0)
+    above = np.where(most < 1, np.ceil(np.ldexp(np.minimum(most, 1.0 - 2.0**-53), 64)), 2.0**64 - 2.0**11)
+    never = np.where(most < 1, above.astype(np.uint64), np.uint64(2**64 - 1))
+    return np.ldexp(least, 64).astype(np.uint64), never
+
+
+def _places(running: NDArray[np.uint64], before: NDArray[np.uint64], first: Ints, last: Ints, points: Any) -> Ints:
+    """For each group the first of its positions whose running sum inside the group is above its point."""
+    while np.any(first < last):
+        middle = (first + last) // 2
+        above = running[middle] - before > points
+        first, last = np.where(above, first, middle + 1), np.where(above, middle, last)
+    return first
+
+
+def _surely_kept(bounds: Ints) -> NDArray[np.uint64]:
+    """Words below these are below 2^64 times the ratio of the true weight to its bound, whatever that is exactly: it is
+    at least 1 - 1 / bound - 2^-39. Proof: docs/proofs/noise/categorical.md, part 6."""
+    top = np.uint64(2**64 - 1)
+    part = top // np.maximum(bounds, 2).astype(np.uint64) + np.uint64(1)
+    return np.where(bounds < 2, np.uint64(0), top - np.uint64(2**25) - part)
 
 
 def _exponents(largest: Floats, sizes: Ints) -> Ints:

@@ -99,9 +99,9 @@ class LazyTable:
         buckets = 1 << self._prefix_bits
         shift = np.uint64(self._word_bits - self._prefix_bits)
         first, last = (cuts[: self._count] >> shift for cuts in (self._first, self._last))
-        below = np.cumsum(np.bincount(last.astype(np.int64), minlength=buckets))
-        start = np.concatenate([[0], below[:-1]]).astype(np.int32)
-        end = np.cumsum(np.bincount(first.astype(np.int64), minlength=buckets))
+        start = np.zeros(buckets, dtype=np.int32)
+        np.cumsum(np.bincount(last.astype(np.int64), minlength=buckets)[:-1], out=start[1:])
+        end = np.cumsum(np.bincount(first.astype(np.int64), minlength=buckets), dtype=np.int32)
         outcome = start + np.int32(self.lowest)
         if max(-self.lowest, self._count) < 2**15 - 1:  # the smaller guide stays in a faster cache
             return start, np.where(start == end, outcome, np.iinfo(np.int16).min).astype(np.int16)

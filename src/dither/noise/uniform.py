@@ -20,7 +20,7 @@ from dither.noise.draw import Sampler, checked_size
 from dither.noise.entropy import Entropy, system_entropy, words64
 from dither.noise.lazy import CHUNK, LazyTable, Tails
 
-__all__ = ["bernoulli_exp", "uniform_below"]
+__all__ = ["bernoulli_exp", "uniform_below", "uniform_below_each"]
 
 Ints = NDArray[np.int64]
 
@@ -41,6 +41,24 @@ def uniform_below(n: int, size: int | None = None, *, entropy: Entropy | None = 
     if n > 2**63:
         raise InvalidParameter("n", expected="at most 2^63 for an array", found=n)
     return _many_below(int(n), checked_size(size), source)
+
+
+def uniform_below_each(n: Ints, *, entropy: Entropy | None = None) -> Ints:
+    """Exact independent uniform draws, from 0 .. n[i] - 1 for each i. n: (k,) int64, above 0.
+    A number >= n[i] is thrown away and drawn again, as by `uniform_below`. Raises InvalidParameter for other n."""
+    if n.size and int(n.min()) <= 0:
+        raise InvalidParameter("n", expected="whole numbers above 0", found=int(n.min()))
+    source = entropy or system_entropy()
+    # The exponent of a float is that of the integer, or one more where it was rounded up: never too few bits.
+    bits = np.frexp((n - 1).astype(np.float64))[1].astype(np.uint64)
+    drawn = np.zeros(n.size, dtype=np.int64)
+    waiting = np.flatnonzero(bits)
+    while waiting.size:
+        words = words64(source, waiting.size) >> (np.uint64(64) - bits[waiting])
+        kept = words < n[waiting].astype(np.uint64)
+        drawn[waiting[kept]] = words[kept]
+        waiting = waiting[~kept]
+    return drawn
 
 
 @overload

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dither.accounting import Price, Remaining
+from dither.accounting import Budget, Price, Remaining
 from dither.catalog.model import Catalog
 from dither.exact import decimal_text
 from dither.noise import DiscreteLaplace
 from dither.plan import nodes
-from dither.plan.price import ChoiceLaw, Law, MarginalLaw, Offer, PricedPlan, PricedVector, RunningLaw
+from dither.plan.laws import ChoiceLaw, Law, MarginalLaw, RunningLaw
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan, PricedVector
 from dither.sql.expressions import Expr
 
 if TYPE_CHECKING:
@@ -117,11 +119,12 @@ class Explanation:
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def gaussian_notes(cost: Price, catalog: Catalog) -> list[str]:
-    """What Gaussian noise does to the data set's budget, where it is no budget of rho, which has but one meter."""
-    if not cost.gaussian or catalog.budget.rho is not None:
+def gaussian_notes(cost: Price, budget: Budget) -> list[str]:
+    """What Gaussian noise does to the data set's budget, where it is no budget of rho, which has but one meter.
+    budget: the ledger's, which counts whatever the catalog says by now."""
+    if not cost.gaussian or budget.notion == "zcdp":
         return []
-    if catalog.budget.delta == 0:
+    if budget.notion == "pure":
         return ["This budget is of epsilon alone and cannot pay for Gaussian noise: asked like this, it is refused."]
     return ["Gaussian noise closes the epsilon meter of this budget: later questions are priced in rho alone."]
 
@@ -130,9 +133,11 @@ def explain_plan(
     parts: Sequence[tuple[PricedPlan, Set[tuple[int, int]]]],
     cost: Price,
     catalog: Catalog,
+    budget: Budget,
     remaining: Remaining | None,
 ) -> Explanation:
-    """parts: the question's phases and last itself, each with the (measure, vector) positions that cost nothing."""
+    """parts: the question's phases and last itself, each with the (measure, vector) positions that cost nothing.
+    budget: the data set's, as the ledger has it."""
     vectors: list[VectorPlan] = []
     scans: dict[str, int] = {}
     for priced, known in parts:
@@ -147,7 +152,7 @@ def explain_plan(
     plan = parts[-1][0].plan
     kept = tuple((catalog.tables[table].name, tau) for table, tau in sorted(scans.items()))
     notes = [*plan.notes, *(note for note in totals if note), *together]
-    notes += gaussian_notes(cost, catalog)
+    notes += gaussian_notes(cost, budget)
     return Explanation(
         plan.text, tuple(vectors), cost, catalog.unit_name, kept, tuple(notes), remaining, _left(cost, remaining)
     )

@@ -11,13 +11,21 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from dither.catalog.model import Catalog
 from dither.plan import nodes
 from dither.sql.expressions import Expr
 
-__all__ = ["expression_digest", "measure_digest", "plan_fingerprint", "rows_digest", "vector_identity"]
+__all__ = [
+    "columns_in_order",
+    "expression_digest",
+    "measure_digest",
+    "plan_fingerprint",
+    "rows_digest",
+    "vector_identity",
+]
 
 _ID_FIELDS = frozenset({"id", "unit", "outputs", "tie_break"})
 
@@ -49,8 +57,7 @@ def measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
 
 
 def _measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
-    names: dict[str, str] = {}
-    rows = _encode(measure.input, "", names)
+    rows, names = _rows(measure)
     unit = _renamed(measure.unit, names)
     keys = tuple(_encode(key.expr, "", names) for key in measure.keys)
     domain = None if measure.domain is None else hashlib.sha256(measure.domain.source.encode()).hexdigest()
@@ -69,16 +76,22 @@ def _measure_digest(measure: nodes.Measure, catalog: Catalog) -> str:
 
 def rows_digest(measure: nodes.Measure, catalog: Catalog) -> str:
     """Digest of the rows that a measure aggregates, whatever they are grouped by."""
-    names: dict[str, str] = {}
-    rows = _encode(measure.input, "", names)
+    rows, names = _rows(measure)
     return _digest("rows", rows, _renamed(measure.unit, names), measure.tau, measure.row_unit, catalog.promise_digest())
 
 
 def expression_digest(value: Expr | nodes.Vector, measure: nodes.Measure) -> str:
     """Digest of a key or a vector over a measure's rows: equal for equal ones over rows of the same digest."""
+    _, names = _rows(measure)
+    return _digest(_encode(value, "", names))
+
+
+def columns_in_order(measure: nodes.Measure) -> list[str]:
+    """Ids of the columns of a measure's rows, in the order in which digests name them: measures of the same digest have
+    the same columns at the same places."""
     names: dict[str, str] = {}
     _encode(measure.input, "", names)
-    return _digest(_encode(value, "", names))
+    return list(names)
 
 
 def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:
@@ -89,11 +102,22 @@ def plan_fingerprint(plan: nodes.Plan, catalog: Catalog) -> str:
 
 
 def _encoded(vector: nodes.Vector, measure: nodes.Measure) -> tuple[Any, ...]:
-    names: dict[str, str] = {}
-    _encode(measure.input, "", names)
+    _, names = _rows(measure)
     for key in measure.keys:
         _encode(key.expr, "", names)
     return _encode(vector, "", names)  # type: ignore[no-any-return]
+
+
+def _rows(measure: nodes.Measure) -> tuple[Any, dict[str, str]]:
+    """A measure's rows, encoded, and the names of their columns, for what is encoded after them. Kept with the
+    measure."""
+    known: tuple[Any, dict[str, str]] | None = measure.__dict__.get("_rows")
+    if known is None:
+        names: dict[str, str] = {}
+        known = _encode(measure.input, "", names), names
+        object.__setattr__(measure, "_rows", known)
+    rows, names = known
+    return rows, dict(names)
 
 
 def _encode(value: Any, field: str, names: dict[str, str]) -> Any:
@@ -121,11 +145,18 @@ def _encode(value: Any, field: str, names: dict[str, str]) -> Any:
             )
         case tuple():
             return tuple(_encode(item, field, names) for item in value)
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            inside = tuple((f.name, _encode(getattr(value, f.name), f.name, names)) for f in fields(value))
-            return (type(value).__name__, *inside)
         case _:
-            return (type(value).__name__, repr(value))
+            kind = type(value)
+            inside = _fields_of(kind)  # type: ignore[arg-type]  # mypy holds that a type has no hash
+            if inside is None:
+                return (kind.__name__, repr(value))
+            return (kind.__name__, *((name, _encode(getattr(value, name), name, names)) for name in inside))
+
+
+@lru_cache(maxsize=256)
+def _fields_of(kind: type) -> tuple[str, ...] | None:
+    """Names of a dataclass's fields, in order; None for anything else."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def _renamed(identifier: str, names: dict[str, str]) -> str:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dither.errors import QueryRefused
+from dither.plan import row_keys
 from dither.plan.growth import check_growth
 from dither.plan.rewriting import FinishTree, Json, Rewriter
 from dither.sql import embedded
@@ -42,6 +44,7 @@ class NoisySource:
     whole: FinishTree | None = None
     """The SELECT it is, where it is one and not a join."""
     alias: str = ""
+    keyed: row_keys.KeyedSource | None = None
 
 
 def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTree]) -> FinishTree:
@@ -63,7 +66,10 @@ def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTr
     tree.done()
     names = tuple(item_name(item) for item in items)
     roles = _roles_over(changed, source.whole)
-    return FinishTree({**tree.data, **changed}, names, roles, source.measures | rewriter.measures())
+    finished = {**tree.data, **changed}
+    keys = [] if source.keyed is None else [column_named(*path) for path in source.keyed.columns]
+    keyed = row_keys.over(finished, source.keyed, keys)
+    return FinishTree(finished, names, roles, source.measures | rewriter.measures(), keyed=keyed)
 
 
 def _roles_over(outer: Json, inner: FinishTree | None) -> tuple[str, ...]:
@@ -100,12 +106,14 @@ def as_table(whole: FinishTree, alias: str) -> NoisySource:
     shell = _from_of("SELECT * FROM (SELECT 1) AS x")
     shell["alias"] = alias
     shell["subquery"]["node"] = whole.tree
-    return NoisySource(shell, whole.measures, whole, alias)
+    keyed = None if whole.keyed is None else row_keys.renamed(whole.keyed, alias, shell)
+    return NoisySource(shell, whole.measures, whole, alias, keyed)
 
 
 def no_table() -> NoisySource:
     """A SELECT without FROM: it may still hold noisy subqueries."""
-    return NoisySource({"type": "EMPTY", "alias": "", "sample": None}, frozenset())
+    empty: Json = {"type": "EMPTY", "alias": "", "sample": None}
+    return NoisySource(empty, frozenset(), keyed=row_keys.KeyedSource(empty, empty, ()))
 
 
 def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource:
@@ -119,7 +127,8 @@ def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource
     changed: Json = {"left": left.tree, "right": right.tree}
     changed["condition"] = None if condition is None else Rewriter().expr(condition)
     tree.done()
-    return NoisySource({**tree.data, **changed}, left.measures | right.measures)
+    joined = {**tree.data, **changed}
+    return NoisySource(joined, left.measures | right.measures, keyed=row_keys.joined(joined, left.keyed, right.keyed))
 
 
 def table_named(name: str) -> Json:
@@ -132,8 +141,8 @@ def from_sql(sql: str) -> Json:
     return _from_of(f"SELECT * FROM ({sql}) AS noisy")
 
 
-def column_named(name: str) -> Json:
-    return {**copy.deepcopy(_column_shape()), "column_names": [name]}
+def column_named(*path: str) -> Json:
+    return {**_column_shape(), "column_names": list(path)}
 
 
 def list_of(names: Sequence[str]) -> Json:
@@ -181,6 +190,22 @@ def only_picks(tree: Json) -> bool:
     return True
 
 
+def picked(tree: Json) -> tuple[str, ...] | None:
+    """The columns that a finish shows, where it is `SELECT columns FROM` one noisy table and nothing else; None for any
+    other."""
+    shape, parts = _select_shape(), ("select_list", "from_table")
+    if tree.keys() != shape.keys() or any(tree[part] != shape[part] for part in shape if part not in parts):
+        return None
+    places = ("query_location", "query_location_length", "table_name", "qualified_name")
+    table, one = tree["from_table"], shape["from_table"]
+    if table.keys() != one.keys() or any(table[part] != one[part] for part in one if part not in places):
+        return None
+    items = tree["select_list"]
+    if any(item["class"] != "COLUMN_REF" or len(item["column_names"]) != 1 for item in items):
+        return None
+    return tuple(item["column_names"][0] for item in items)
+
+
 def item_name(item: Tree) -> str:
     """What an output column is called: its alias, its column, or what was written."""
     if item.alias:
@@ -191,19 +216,27 @@ def item_name(item: Tree) -> str:
 
 
 def _from_of(sql: str) -> Json:
-    return copy.deepcopy(_parsed_from(sql))
+    node: Json = json.loads(_parsed_from(sql))
+    return node
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed_from(sql: str) -> Json:
-    node: Json = embedded.parse_json(sql)["statements"][0]["node"]["from_table"]
-    return node
+def _parsed_from(sql: str) -> str:
+    """As text: it is read anew for each tree that it becomes a part of."""
+    return json.dumps(embedded.parse_json(sql)["statements"][0]["node"]["from_table"])
 
 
 @functools.lru_cache(maxsize=1)
 def _column_shape() -> Json:
-    """A column reference as this version of DuckDB writes it."""
+    """A column reference as this version of DuckDB writes it: nothing in it but names and numbers."""
     node: Json = embedded.parse_json("SELECT x")["statements"][0]["node"]["select_list"][0]
+    return node
+
+
+@functools.lru_cache(maxsize=1)
+def _select_shape() -> Json:
+    """SELECT x FROM t as this version of DuckDB writes it."""
+    node: Json = embedded.parse_json("SELECT x FROM t")["statements"][0]["node"]
     return node
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dither.catalog.model import ColumnUnit, ReferenceUnit, RowUnit, Table, fold
-from dither.plan import nodes, phases, separable
+from dither.plan import joins, nodes, phases, separable
 from dither.plan.finish import NoisySource, as_table, join_noisy, no_table
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Relation
@@ -165,9 +165,9 @@ def _join(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
     else:
         raise tree.refuse("S-116", "This join has no condition.")
     if kind in ("semi", "anti"):
-        return [separable.semi_join(a, b, condition, anti=kind == "anti", span=tree.span)]
+        return [joins.semi_join(a, b, condition, anti=kind == "anti", span=tree.span)]
     plan_kind: nodes.JoinKind = "full" if kind == "outer" else kind  # type: ignore[assignment]
-    joined = separable.join(a, b, plan_kind, condition, lowering.ids, lowering.facts, tree.span)
+    joined = joins.join(a, b, plan_kind, condition, lowering.ids, lowering.facts, tree.span)
     return [_merge_using(joined, a, b, using, plan_kind, tree)]
 
 
@@ -176,7 +176,7 @@ def _one(lowering: Lowering, relations: list[Relation], tree: Tree) -> Relation:
         return relations[0]
     joined = relations[0]
     for other in relations[1:]:
-        joined = separable.join(joined, other, "cross", None, lowering.ids, lowering.facts, tree.span)
+        joined = joins.join(joined, other, "cross", None, lowering.ids, lowering.facts, tree.span)
     return joined
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dither.errors import QueryRefused
-from dither.plan import finish, nodes, quantile_lists, running, separable
+from dither.plan import finish, nodes, quantile_lists, row_keys, running, separable
 from dither.plan.growth import too_large
 from dither.plan.recipes import Aggregate, Recipe, along, compile_aggregates
 from dither.plan.rewriting import FinishTree, Rewriter
@@ -124,7 +124,7 @@ def select(
     changed: Json = {
         "cte_map": {"map": []},
         "select_list": selected,
-        "from_table": builder.source(intervals=False),
+        "from_table": builder.source(),
         "where_clause": having,
         "group_expressions": [],
         "group_sets": [],
@@ -147,7 +147,8 @@ def select(
         }
     )
     names = tuple(finish.item_name(item) for item in items)
-    return FinishTree(finished, names, roles, frozenset(builder.names) | rewriter.measures(), with_ends)
+    keyed = row_keys.over_groups(finished, builder.source(numbered=True), builder.row_keys())
+    return FinishTree(finished, names, roles, frozenset(builder.names) | rewriter.measures(), with_ends, keyed)
 
 
 def _role(item: Json) -> str:
@@ -299,11 +300,19 @@ class _Grouped:
             name = f"{self.prefix}_{number}" if len(self.keys.sets) > 1 else self.prefix
             self.names.append(self._measure(name, chosen))
 
-    def source(self, *, intervals: bool) -> Json:
-        """The FROM clause over the measures' noisy tables, with or without the ends of their intervals."""
+    def row_keys(self) -> list[Json]:
+        """Columns of a numbered source that tell its rows apart."""
+        number = ["grouping"] if len(self.names) > 1 else []
+        return [finish.column_named(name) for name in (*self.key_ids, *number)]
+
+    def source(self, *, intervals: bool = False, numbered: bool = False) -> Json:
+        """The FROM clause over the measures' noisy tables. intervals: with the ends of their intervals.  numbered: with
+        a column that tells several grouping sets apart."""
         if len(self.names) == 1 and not self.groupings:
             return finish.table_named(self.names[0])
         parts = [self._branch(n, s, intervals) for n, s in zip(self.names, self.keys.sets, strict=True)]
+        if numbered:
+            parts = [f"SELECT *, {number} AS grouping FROM ({part}) AS g" for number, part in enumerate(parts)]
         return finish.from_sql(" UNION ALL ".join(parts))
 
     def _measure(self, name: str, chosen: tuple[int, ...]) -> str:

@@ -1,6 +1,7 @@
-"""What the SQL of a finish could grow into, worked out before it runs: long texts, and aliases of aliases.
+"""What the SQL of a finish could grow into, worked out before it runs: long texts, aliases of aliases, pairs of rows.
 
-Flow: `finish.to_sql` calls `check_growth` with the whole tree. A database's memory limit does not hold for single
+Flow: `finish.to_sql` calls `check_growth` with the whole tree, `answer.finishing` asks `joined_rows` where its tables
+are large. A database's memory limit does not hold for single
 texts: a few nested REPLACE or `||` would make gigabytes of one short label, in a process that all analysts share. And
 it writes aliases of the same SELECT list out, so that a dozen, each naming the last one twice, keep it busy for ever.
 """
@@ -12,15 +13,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from dither.errors import QueryRefused
+from dither.plan.row_keys import holds, is_aggregate, is_window
 from dither.sql.functions.registry import STORED_TEXT
 
-__all__ = ["LONGEST_TEXT", "MOST_NODES", "check_growth", "too_large"]
+__all__ = ["LONGEST_TEXT", "MOST_NODES", "MOST_PAIRS", "check_growth", "joined_rows", "too_large"]
 
 LONGEST_TEXT = 100_000
 """Characters: a batch of a few thousand such texts fits into memory many times over."""
 
 MOST_NODES = 10_000
 """Parts of one expression with all names written out; written by hand, a question has room for a few thousand."""
+
+MOST_PAIRS = 2**32
+"""Of rows that a join without a condition makes, all to be looked at: about a second for each 2^32 of them."""
 
 Json = Mapping[str, Any]
 _OTHER = 64
@@ -40,6 +45,62 @@ def too_large() -> QueryRefused:
         code="P-109",
         hint="Name the same alias, column or WITH table fewer times.",
     )
+
+
+def joined_rows(tree: Json, sizes: Mapping[str, int]) -> int | None:
+    """How many rows the tree gives, where that follows from the sizes of its tables alone; else None. Refuses joins
+    without any condition that would make more than MOST_PAIRS, whatever becomes of the pairs."""
+    if tree["type"] == "SET_OPERATION_NODE":
+        parts = [joined_rows(child, sizes) for child in tree["children"]]
+        known = [part for part in parts if part is not None]
+        whole = len(known) == len(parts) and tree["setop_type"] == "UNION" and tree["setop_all"]
+        return sum(known) if whole and not tree["modifiers"] else None
+    source = _source_rows(tree["from_table"], sizes)
+    kinds = {modifier["type"] for modifier in tree["modifiers"]}
+    aggregated = any(holds(item, is_aggregate) for item in tree["select_list"])
+    looks_at_all = (
+        aggregated or "ORDER_MODIFIER" in kinds or any(holds(item, is_window) for item in tree["select_list"])
+    )
+    stops = "LIMIT_MODIFIER" in kinds and not looks_at_all
+    # With a WHERE the join may be on a key after all.
+    product = tree["from_table"]["type"] == "JOIN" and _always(tree["where_clause"])
+    if source is not None and source > MOST_PAIRS and product and not stops:
+        raise QueryRefused(
+            f"The SQL over the aggregates would join {source:,} pairs of rows; at most {MOST_PAIRS:,} are looked at.",
+            code="F-175",
+            hint="Join on a key; aggregate before joining.",
+        )
+    cut = any(tree.get(part) is not None for part in ("where_clause", "having", "qualify"))
+    if cut or tree["group_expressions"] or tree["aggregate_handling"] != "STANDARD_HANDLING":
+        return None
+    if kinds - {"ORDER_MODIFIER"}:
+        return None
+    return 1 if aggregated else source
+
+
+def _source_rows(source: Json, sizes: Mapping[str, int]) -> int | None:
+    """Of a FROM clause."""
+    match source["type"]:
+        case "BASE_TABLE":
+            return sizes.get(str(source["table_name"]))
+        case "SUBQUERY":
+            return joined_rows(source["subquery"]["node"], sizes)
+        case "EMPTY":
+            return 1
+        case "JOIN":
+            left, right = _source_rows(source["left"], sizes), _source_rows(source["right"], sizes)
+            free = source["ref_type"] in ("CROSS", "REGULAR") and not source["using_columns"]
+            if left is None or right is None or not free or not _always(source["condition"]):
+                return None
+            return left * right
+    return None
+
+
+def _always(condition: Json | None) -> bool:
+    """Nothing, or TRUE."""
+    if condition is None:
+        return True
+    return condition.get("class") == "CONSTANT" and str(condition["literal"].get("text")).lower() == "true"
 
 
 def _nodes(item: Any, aliases: dict[str, int]) -> int:

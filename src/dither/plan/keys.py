@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -34,6 +35,10 @@ LARGEST_DOMAIN = 2**20 + 1
 """Groups of one list: as many days as a running total may have, and the group of NULL."""
 LARGEST_PRODUCT = 5 * 10**6
 """Most combinations of column values that are looked through to derive a list."""
+MOST_LISTS = 64
+"""Lists that a session remembers, oldest forgotten first: every question may filter by something else."""
+MOST_LISTED = 4 * LARGEST_DOMAIN
+"""Groups in all of them together."""
 MOST_EXPANSIONS = 5_000
 """Most projected columns that are written out: each could name the one below it several times."""
 
@@ -53,8 +58,19 @@ class KeyLists:
     catalog: Catalog
     public_values: Callable[[str, str], list[Any]]
     """(table, column) of a public table -> its distinct values, NULL among them as None."""
+    has_delta: Callable[[], bool]
+    """Does the ledger's budget have a delta to select private groups with?"""
     cache: dict[str, Domain] = field(default_factory=dict, compare=False)
     """Lists by what they were derived from."""
+
+    turn: threading.Lock = field(default_factory=threading.Lock, compare=False)
+
+    def remember(self, domain: Domain) -> None:
+        with self.turn:
+            listed = domain.size + sum(known.size for known in self.cache.values())
+            while self.cache and (len(self.cache) >= MOST_LISTS or listed > MOST_LISTED):
+                listed -= self.cache.pop(next(iter(self.cache))).size
+            self.cache[domain.source] = domain
 
     def domain(self, relation: Relation, keys: tuple[nodes.Key, ...], span: Span | None) -> Domain | None:
         """The list of all groups of these keys; None where it is private and the budget has a delta to select with."""
@@ -77,18 +93,19 @@ class KeyLists:
         return None
 
     def _need_delta(self, key: nodes.Key, span: Span | None) -> None:
-        if self.catalog.budget.delta > 0:
+        if self.has_delta():
             return
         raise QueryRefused(
             f"The groups of `{key.name}` are known only from the data; this budget has no delta to select them with.",
             code="K-101",
             span=span,
             hint="Group by a column with declared values, bounds, or a CASE with constant results.",
-            owner_hint=f'Declare `values = ["...", "..."]` for `{key.name}`, or a delta in [budget].',
+            owner_hint=f'Declare `values = ["...", "..."]` for `{key.name}`, or give the budget a delta: in [budget] '
+            "before the ledger begins, by `dither budget grant --delta` after it has.",
         )
 
     def _need_delta_for_size(self, size: int, span: Span | None) -> None:
-        if self.catalog.budget.delta > 0:
+        if self.has_delta():
             return
         raise QueryRefused(
             f"This has {size:,} possible groups; at most {LARGEST_DOMAIN:,} are listed.",
@@ -245,7 +262,7 @@ class _Derivation:
         if known is None:
             columns, _ = embedded.run(sql, self.tables)
             known = Domain(columns, len(next(iter(columns.values()))), source)
-            self.lists.cache[source] = known
+            self.lists.remember(known)
         return known
 
     def _size(self, sql: str) -> int:

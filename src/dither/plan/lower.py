@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from dither.catalog.model import Catalog, fold
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
-from dither.plan import finish, grouped, nodes, phases, rows, running, separable
+from dither.plan import finish, grouped, joins, nodes, phases, rows, running, separable, set_operations
 from dither.plan.choices import Choices
 from dither.plan.cubes import find_cubes
-from dither.plan.fingerprint import expression_digest, measure_digest
 from dither.plan.from_clause import from_clause
 from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
+from dither.plan.merging import merge, moved
 from dither.plan.recipes import along
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Ids, PublicFacts, Relation
@@ -94,39 +94,27 @@ class Lowering:
         names = whole.measures
         own = [measure for measure in self.measures if measure.name in names]
         self.measures = [measure for measure in self.measures if measure.name not in names]
-        kept, aliases = self.measured_once(own)
-        cubes, apart = find_cubes(kept, self.catalog)
+        merged = merge(own, self.catalog)
+        cubes, apart = find_cubes(merged.measures, self.catalog)
         needed = {name for measure in own for name in phases.named_in(measure)} if self.phases else set()
         return nodes.Plan(
             text,
-            tuple(kept),
+            merged.measures,
             finish.to_sql(whole.tree),
             whole.with_ends,
             whole.roles,
             whole.columns,
-            tuple((measure.name, tuple(self.recipes[measure.name])) for measure in own),
+            tuple((m.name, moved(self.recipes[m.name], merged.places[m.name])) for m in own),
             tuple(sorted(self.tables)),
             tuple(dict.fromkeys(self.notes)),
-            tuple(aliases),
+            merged.aliases,
             tuple(phase for phase in self.phases if phase.name in needed),
             finish.only_picks(whole.tree),
+            finish.picked(whole.tree),
             cubes,
             apart,
+            keyed=whole.keyed,
         )
-
-    def measured_once(self, measures: list[nodes.Measure]) -> tuple[list[nodes.Measure], list[tuple[str, str]]]:
-        """Measures that are the same are read and paid for once."""
-        if len(measures) < 2:
-            return measures, []
-        kept: dict[object, nodes.Measure] = {}
-        aliases = []
-        for measure in measures:
-            vectors = tuple(expression_digest(vector, measure) for vector in measure.vectors)
-            same = (measure_digest(measure, self.catalog), vectors, tuple(k.id for k in measure.keys))
-            first = kept.setdefault(same, measure)
-            if first is not measure:
-                aliases.append((measure.name, first.name))
-        return list(kept.values()), aliases
 
     def query(self, tree: Tree, environment: Environment, outer: Scope | None = None) -> Lowered:
         """Any query: SELECT or set operation, with its CTEs."""
@@ -208,7 +196,7 @@ class Lowering:
             now = [part for part in bound if columns_of(part) <= within]
             bound = [part for part in bound if part not in now]
             condition = and_all(now)
-            joined = separable.join(
+            joined = joins.join(
                 joined, chosen, "inner" if condition else "cross", condition, self.ids, self.facts, span
             )
         return joined, (*bound, *waiting)
@@ -287,17 +275,17 @@ class Lowering:
         tree.done()
         types = self._aligned(relations, tree)
         if kind == "union" and keep_all:
-            return separable.union_all(relations, self.ids, tree.span, types)
+            return set_operations.union_all(relations, self.ids, tree.span, types)
         if kind not in ("union", "except", "intersect") or keep_all:
             raise tree.refuse(
                 "S-143", f"{kind.upper()}{' ALL' if keep_all else ''} is not supported on rows of people."
             )
         result = relations[0]
         if kind == "union":
-            return separable.set_operation(kind, relations, self.ids, tree.span, types)
+            return set_operations.set_operation(kind, relations, self.ids, tree.span, types)
         for other in relations[1:]:
             pair = [result, other]
-            result = separable.set_operation(kind, pair, self.ids, tree.span, self._aligned(pair, tree))
+            result = set_operations.set_operation(kind, pair, self.ids, tree.span, self._aligned(pair, tree))
         return result
 
     def _aligned(self, relations: list[Relation], tree: Tree) -> list[tuple[Type, list[Expr]]]:
@@ -338,7 +326,7 @@ def has_subquery(tree: Tree) -> bool:
 def _linked(left: Relation, right: Relation, parts: list[Expr]) -> bool:
     """May these two be joined now? Two protected ones need a unit equality among the conditions."""
     if left.protected and right.protected:
-        return separable._unit_pairs(left, right, tuple(parts))
+        return joins.unit_pairs(left, right, tuple(parts))
     a, b = left.ids(), right.ids()
     return any(columns_of(part) & a and columns_of(part) & b and columns_of(part) <= a | b for part in parts)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from dither.plan.row_keys import Keyed
 from dither.sql.expressions import Expr, Payload
 from dither.sql.types import Type
 
@@ -344,12 +345,17 @@ class Plan:
     """Questions inside this one, answered before it, in order."""
     plain: bool = False
     """The finish only picks and orders columns: it cannot fail, so it need not be rehearsed."""
+    picked: tuple[str, ...] | None = None
+    """The columns of its one noisy table, where the finish shows those and does nothing else."""
     cubes: tuple[Cube, ...] = ()
     """Vectors that can be measured together."""
     apart: tuple[str, ...] = ()
     """Why groupings of the same rows cannot, in words."""
-    weights: tuple[Fraction, ...] = ()
-    """For each measure how many times the usual share of an offer its vectors get; () where all get one."""
+    weights: tuple[tuple[Fraction, ...], ...] = ()
+    """For each measure how many times the usual share of an offer each of its vectors gets, and last, one more that may
+    be needed to select its groups; () where all get one."""
+    keyed: Keyed | None = None
+    """The finish with columns that tell its rows apart, to match replicates by; None where nothing does."""
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,9 @@ largest contribution for sums) each vector then has the same expected error.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-
-import numpy as np
-import numpy.typing as npt
 
 from dither.accounting import (
     ComposedEvent,
@@ -28,148 +24,33 @@ from dither.accounting import (
     price,
 )
 from dither.catalog.model import Catalog, Neighbours
-from dither.errors import InvalidParameter, QueryRefused
-from dither.exact import QUANTUM, Number, decimal_text, exact, positive, round_down
+from dither.errors import QueryRefused
+from dither.exact import QUANTUM, round_down
 from dither.mechanisms.keys import gaussian_threshold, laplace_threshold
 from dither.mechanisms.quantiles import levels_of
 from dither.mechanisms.residual import CellErrors, MarginalPlan
 from dither.mechanisms.residual.design import plan_at
-from dither.mechanisms.running import RunningPlan, most_countable, plan_running_totals
+from dither.mechanisms.running import most_countable, plan_running_totals
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
+from dither.plan.laws import ChoiceLaw, Law, MarginalLaw, RunningLaw
+from dither.plan.offer import Offer, root_down
 from dither.plan.running import axis_of
 
 __all__ = [
-    "ChoiceLaw",
-    "Law",
-    "MarginalLaw",
-    "Offer",
+    "Place",
     "PricedCube",
     "PricedMeasure",
     "PricedPlan",
     "PricedVector",
-    "RunningLaw",
     "distance_of",
     "price_plan",
-    "root_down",
+    "selects_groups",
 ]
-
-
-@dataclass(frozen=True)
-class ChoiceLaw:
-    """The exponential mechanism: values chosen, not noise added."""
-
-    epsilon: Fraction
-    """Of one choice."""
-    quantiles: tuple[Fraction, ...] = ()
-    """What was chosen, in order."""
-    levels: int = 1
-    """Choices that one row takes part in, one upon the other's result."""
-
-    def variance(self) -> float:
-        """For comparing accuracies only: a choice at a larger epsilon is the better one, and errors of choices that
-        rest on others add up."""
-        return float(self.levels / self.epsilon**2)
-
-    def half_width(self, confidence: float = 0.95) -> int:
-        """Nothing in steps can be said without the data: quantiles have no interval of this kind."""
-        del confidence
-        return 0
-
-
-@dataclass(frozen=True)
-class RunningLaw:
-    """Noise placed so that totals along a key stay accurate: each group's own is the difference of two totals'."""
-
-    plan: RunningPlan
-
-    def variance(self) -> float:
-        """Of the least accurate group."""
-        return float(self.plan.step_variances.max(initial=0.0))
-
-    def half_width(self, confidence: float = 0.95) -> float:
-        """Of the least accurate group: see `half_widths` for each."""
-        return float(self.plan.step_half_widths(exact(confidence, "confidence")).max(initial=0.0)) + self._whole
-
-    def half_widths(self, confidence: float = 0.95) -> npt.NDArray[np.float64]:
-        """(n,) in steps, per position: of the group's own number."""
-        return self.plan.step_half_widths(exact(confidence, "confidence")) + self._whole
-
-    def total_half_widths(self, confidence: float = 0.95) -> npt.NDArray[np.float64]:
-        """(n,) in steps, per position: of the total up to and with it."""
-        return self.plan.half_widths(exact(confidence, "confidence")) + self._whole / 2
-
-    @property
-    def _whole(self) -> float:
-        """Totals are released as whole steps: each is half a step off at most, and a difference of two one step."""
-        return 0.0 if self.plan.rounding == 0 else 1.0
-
-
-@dataclass(frozen=True)
-class MarginalLaw:
-    """Noise of one of several groupings that were measured together, in whole steps. Its groups' errors are correlated,
-    and those of other groupings of the same measurement with them."""
-
-    errors: CellErrors
-    """Of the axes of this grouping, and the parts it is made of."""
-    axes: tuple[int, ...]
-    keys: tuple[tuple[int, ...], ...]
-    """For each axis the positions of its keys in the measure."""
-    shared: str
-    """Names the measurement: laws of the same name share the noise of their parts."""
-
-    def variance(self) -> float:
-        """Of each group, its rounding counted."""
-        return self.errors.variance_of_whole(self.axes)
-
-    def half_width(self, confidence: Number = 0.95) -> int:
-        return self.errors.half_width(self.axes, confidence)
 
 
 Place = tuple[int, int]
 """(measure, vector) in a plan."""
-
-Law = DiscreteLaplace | DiscreteGaussian | ChoiceLaw | RunningLaw | MarginalLaw
-
-
-LARGEST_OFFER = 10**18
-"""No budget is as large, and shares of an offer are floats in places; a number of 400 digits is none."""
-
-
-def check_amount(amount: Fraction, name: str) -> None:
-    """Raises InvalidParameter for an offer above LARGEST_OFFER."""
-    if amount > LARGEST_OFFER:
-        raise InvalidParameter(name, expected=f"at most {LARGEST_OFFER:.0e}", found=decimal_text(amount))
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What the asker is ready to pay for one question: epsilon (pure events only) or rho (zCDP)."""
-
-    epsilon: Fraction | None = None
-    rho: Fraction | None = None
-
-    @classmethod
-    def create(cls, *, epsilon: Number | None = None, rho: Number | None = None) -> Offer:
-        if (epsilon is None) == (rho is None):
-            raise InvalidParameter(
-                "offer",
-                expected="epsilon=... or rho=...",
-                found="neither" if epsilon is None else "both",
-                code="M-101",
-                hint="Say what the question may cost, as in epsilon=0.5. Nothing is charged without a stated offer.",
-            )
-        offer = cls(
-            None if epsilon is None else positive(epsilon, "epsilon"), None if rho is None else positive(rho, "rho")
-        )
-        check_amount(offer.total, "epsilon" if rho is None else "rho")
-        return offer
-
-    @property
-    def total(self) -> Fraction:
-        found = self.epsilon if self.epsilon is not None else self.rho
-        assert found is not None
-        return found
 
 
 @dataclass(frozen=True)
@@ -195,6 +76,11 @@ class PricedMeasure:
     """Position of the vector whose noisy counts decide which private keys appear."""
     threshold: int = 0
     selection: SelectionEvent | None = None
+
+    def price_at(self, position: int) -> Price:
+        """What one vector costs whoever uses it again: the one that selects, with the selection."""
+        own = self.vectors[position].price
+        return own if self.selection is None or position != self.selecting else own + price(self.selection)
 
 
 @dataclass(frozen=True)
@@ -249,15 +135,20 @@ class PricedPlan:
         return total
 
 
+def selects_groups(plan: nodes.Plan) -> bool:
+    """Are there private groups in it, or in a question inside it? Only those take something of a delta."""
+    return any(measure.has_private_keys for part in _parts(plan) for measure in part.measures)
+
+
 def price_plan(plan: nodes.Plan, offer: Offer, catalog: Catalog, *, delta_per_question: Fraction) -> PricedPlan:
     """Noise and price of every vector. `delta_per_question`: failure mass its key selections may use together."""
     measured = [
-        (*_with_selection(measure, catalog), weight)
+        (_with_selection(measure, catalog)[0], weights)
         for part in _parts(plan)
-        for measure, weight in zip(part.measures, _weights(part), strict=True)
+        for measure, weights in zip(part.measures, _weights(part), strict=True)
     ]
-    count = sum(len(measure.vectors) * weight for measure, _, weight in measured)
-    private = sum(1 for measure, _, _ in measured if measure.has_private_keys)
+    count = sum(sum(weights[: len(measure.vectors)]) for measure, weights in measured)
+    private = sum(1 for measure, _ in measured if measure.has_private_keys)
     if count == 0:
         raise QueryRefused("This question measures nothing.", code="A-105", hint="Add COUNT(*) or another aggregate.")
     terms = _Terms(
@@ -286,8 +177,8 @@ def _countable(share: Fraction) -> Fraction:
     return share if share.denominator <= QUANTUM.denominator else max(round_down(share), QUANTUM)
 
 
-def _weights(plan: nodes.Plan) -> tuple[Fraction, ...]:
-    return plan.weights or (Fraction(1),) * len(plan.measures)
+def _weights(plan: nodes.Plan) -> tuple[tuple[Fraction, ...], ...]:
+    return plan.weights or tuple((Fraction(1),) * (len(measure.vectors) + 1) for measure in plan.measures)
 
 
 def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
@@ -297,20 +188,23 @@ def _parts(plan: nodes.Plan) -> list[nodes.Plan]:
 
 def _priced(plan: nodes.Plan, terms: _Terms, catalog: Catalog) -> PricedPlan:
     measures = tuple(
-        _price_measure(*_with_selection(measure, catalog), terms.of_weight(weight))
-        for measure, weight in zip(plan.measures, _weights(plan), strict=True)
+        _price_measure(*_with_selection(measure, catalog), weights, terms)
+        for measure, weights in zip(plan.measures, _weights(plan), strict=True)
     )
     phases = tuple(_priced(phase.plan, terms, catalog) for phase in plan.phases)
     if terms.offer.rho is None:
         # Noise that is shared out among groupings is Gaussian: pure epsilon pays for each by itself.
         return PricedPlan(plan, terms.offer, measures, phases)
-    shares = [terms.of_weight(weight).share for weight in _weights(plan)]
+    shares = [[terms.of_weight(weight).share for weight in weights] for weights in _weights(plan)]
     cubes = tuple(_together(cube, measures, shares, terms.neighbours) for cube in plan.cubes)
     return PricedPlan(plan, terms.offer, _with_cubes(measures, cubes), phases, cubes)
 
 
 def _together(
-    cube: nodes.Cube, measures: Sequence[PricedMeasure], shares: Sequence[Fraction], neighbours: Neighbours
+    cube: nodes.Cube,
+    measures: Sequence[PricedMeasure],
+    shares: Sequence[Sequence[Fraction]],
+    neighbours: Neighbours,
 ) -> PricedCube:
     """All groupings of a cube for the shares they would have one by one: none is less accurate for it.
     Proof: docs/proofs/plan/cubes.md"""
@@ -319,7 +213,8 @@ def _together(
     whole, total = (distance_of(vector, tau, grouped=g, neighbours=neighbours) for g in (True, False))
     by_axes: dict[tuple[int, ...], Fraction] = {}
     for grouping in cube.groupings:
-        by_axes[grouping.axes] = by_axes.get(grouping.axes, Fraction(0)) + shares[grouping.place[0]]
+        measure, position = grouping.place
+        by_axes[grouping.axes] = by_axes.get(grouping.axes, Fraction(0)) + shares[measure][position]
     # Errors count relative to what one unit moves, and by the share each grouping brings.
     weights = [(share / (whole if axes else total)) ** 2 for axes, share in by_axes.items()]
     rho = sum(by_axes.values(), Fraction(0))
@@ -372,15 +267,18 @@ def _with_selection(measure: nodes.Measure, catalog: Catalog) -> tuple[nodes.Mea
     return measure, measure.vectors.index(selecting)
 
 
-def _price_measure(measure: nodes.Measure, selecting: int | None, terms: _Terms) -> PricedMeasure:
+def _price_measure(
+    measure: nodes.Measure, selecting: int | None, weights: Sequence[Fraction], terms: _Terms
+) -> PricedMeasure:
     grouped = bool(measure.keys)
     vectors = []
-    for vector in measure.vectors:
+    for vector, weight in zip(measure.vectors, weights, strict=False):
+        own = terms.of_weight(weight)
         distance = distance_of(vector, measure.tau, grouped=grouped, neighbours=terms.neighbours)
         if vector.running is None:
-            vectors.append(_noisy(vector, distance, terms.share, terms.offer))
+            vectors.append(_noisy(vector, distance, own.share, own.offer))
         else:
-            vectors.append(_running(vector, distance, measure, terms))
+            vectors.append(_running(vector, distance, measure, own))
     if selecting is None:
         return PricedMeasure(measure, tuple(vectors))
     most = 1 if measure.vectors[selecting].kind == "units" else None
@@ -438,9 +336,3 @@ def _chosen(vector: nodes.Vector, distance: int, share: Fraction, offer: Offer) 
     one = ExponentialEvent(epsilon)
     event = one if choices == 1 else ComposedEvent((one,) * choices)
     return PricedVector(vector, distance, ChoiceLaw(epsilon, vector.quantiles, levels), event)
-
-
-def root_down(value: Fraction) -> Fraction:
-    """A rational just below the square root: an epsilon whose epsilon² / 8 stays within a rho."""
-    scale = 10**12
-    return Fraction(math.isqrt(int(value * scale * scale)), scale)

@@ -80,18 +80,21 @@ class Grid:
 
 # A contribution has at most this many steps, so that two billion of the largest fit a 64-bit sum.
 LARGEST_CONTRIBUTION = 2**31
+# Of a number that is not whole: 2^25 of the largest are exact in doubles, which engines add fastest
+# (docs/decisions/0027-clamped-sums-in-doubles.md).
+LARGEST_FRACTION = 2**28
 
 
 def largest_contribution(tau: int) -> int:
     """Steps of a row's largest contribution where a unit has up to tau rows: noise is tau times as large, so beyond 512
     rows steps may be tau times as wide, and the scale of the noise stays within what can be drawn exactly.
-    Rounding n rows is then off by at most n tau / 2^40 of the largest value, noise at epsilon by tau sqrt(2) / epsilon:
-    below a hundredth of it for n < 10^10 / epsilon."""
+    Rounding n rows is then off by at most n tau / 2^40 of the largest value (n / 2^28 where 2^28 steps are the most),
+    noise at epsilon by tau sqrt(2) / epsilon."""
     return 1 << max(10, min(31, 40 - (max(tau, 1) - 1).bit_length()))
 
 
 def grid_of(expr: Expr, *, centered: bool, most: int = LARGEST_CONTRIBUTION) -> Grid:
-    """The grid of a bounded numeric expression. Integers keep step 1 while they fit; others get 2^k with 30 bits of
+    """The grid of a bounded numeric expression. Integers keep step 1 while they fit; others get 2^k with 27 bits of
     resolution, so that rounding is far below any noise. Proof: docs/proofs/mechanisms/grid-sums.md.
     most: steps of the largest contribution, a power of two."""
     assert expr.lo is not None and expr.hi is not None
@@ -101,6 +104,7 @@ def grid_of(expr: Expr, *, centered: bool, most: int = LARGEST_CONTRIBUTION) -> 
         while largest / step > most:
             step *= 2
     else:
+        most = min(most, LARGEST_FRACTION)
         step = Fraction(2) ** (math.ceil(math.log2(largest)) - most.bit_length() + 1)
         while largest / step > most:
             step *= 2
@@ -140,11 +144,11 @@ def _to_step(expr: Expr, value: int | float | Fraction, step: Fraction, center: 
     """The end point as the engine computes it: in integers for integers and moments, else in doubles."""
     if expr.type.kind in (Kind.INTEGER, Kind.DATE, Kind.TIMESTAMP):
         return math.floor(Fraction(value) / step + Fraction(1, 2)) - center
-    exact_end = math.floor(float(value) * float(1 / step) + (0.5 - center))
+    exact_end = round(float(value) * float(1 / step)) - center
     if expr.op == "read" and expr.type.kind is Kind.DOUBLE:
         return exact_end
     # Expressions and decimals pass through the engine's own floating-point functions: one step of room at either end
-    # covers relative errors far above theirs, and costs a part in 2^30 of the noise.
+    # covers relative errors far above theirs, and costs a part in 2^27 of the noise.
     return exact_end + (1 if value == expr.hi else -1)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dither.plan.row_keys import Keyed
 from dither.sql import functions
 from dither.sql.bind import AGGREGATES, STANDARD_AGGREGATES, display_name
 from dither.sql.parse import Tree
@@ -108,6 +109,8 @@ class FinishTree:
     measures: frozenset[str]
     """Names of the measures it reads."""
     with_ends: Json | None = None
+    keyed: Keyed | None = None
+    """What tells its rows apart; None where nothing does."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,8 @@ class Rewriter:
 
     def _copy(self, tree: Tree, changed: Json) -> Json:
         tree.done()
-        return {**copy.deepcopy(tree.data), **changed}
+        kept = {field: value for field, value in tree.data.items() if field not in changed}
+        return {**copy.deepcopy(kept), **changed}
 
     def _child(self, tree: Tree, field: str) -> Json:
         return self.expr(tree.need_child(field))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dither.plan import finish, grouped, separable, unit_rows
+from dither.plan import finish, grouped, separable, set_operations, unit_rows
 from dither.plan.separable import Relation
 from dither.sql import embedded
 from dither.sql.expressions import Expr, conjuncts
@@ -74,7 +74,7 @@ def select(lowering: Lowering, tree: Tree, relation: Relation) -> Relation:
     for condition in conditions:
         binder.relation = separable.filter_rows(binder.relation, condition)
     projected = separable.project(binder.relation, outputs, lowering.ids)
-    return separable.distinct(projected, tree.span) if wants_distinct else projected
+    return set_operations.distinct(projected, tree.span) if wants_distinct else projected
 
 
 def _with_aliases(condition: Tree, items: list[Tree], relation: Relation) -> Tree:

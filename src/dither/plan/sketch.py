@@ -14,7 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.plan.price import MarginalLaw
+from dither.plan.laws import MarginalLaw
 
 if TYPE_CHECKING:
     from dither.plan.explain import VectorPlan

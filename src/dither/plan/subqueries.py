@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dither.plan import finish, separable, unit_rows
+from dither.plan import finish, joins, separable, unit_rows
 from dither.plan.from_clause import from_clause
 from dither.plan.separable import Relation
 from dither.sql import embedded
@@ -41,7 +41,7 @@ def as_semi_join(lowering: Lowering, relation: Relation, tree: Tree, environment
         case "EXISTS" | "NOT_EXISTS":
             negated = negated != (node.data["subquery_type"] == "NOT_EXISTS")
             inner, condition, _ = _correlated(lowering, relation, node, environment)
-            return separable.semi_join(relation, inner, condition or _true(), anti=negated, span=tree.span)
+            return joins.semi_join(relation, inner, condition or _true(), anti=negated, span=tree.span)
         case "ANY" if node.data.get("comparison_type") == "COMPARE_EQUAL":
             return _in(lowering, relation, node, environment, negated)
     return None
@@ -189,7 +189,7 @@ def _in(lowering: Lowering, relation: Relation, tree: Tree, environment: Environ
                 missing = Expr(logic.IS_NULL, BOOLEAN, (side,), nullable=False)
                 equal = Expr(logic.OR, BOOLEAN, (equal, missing), nullable=True)
     full = equal if condition is None else Expr(logic.AND, BOOLEAN, (equal, condition), nullable=True)
-    return separable.semi_join(relation, inner, full, anti=negated, span=tree.span)
+    return joins.semi_join(relation, inner, full, anti=negated, span=tree.span)
 
 
 def _correlated(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dither.plan import finish, grouped, nodes, separable
+from dither.plan import finish, grouped, joins, nodes, separable
 from dither.plan.recipes import Aggregate, grid_of
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, call_of, display_name
@@ -75,7 +75,7 @@ def joined_aggregate(lowering: Lowering, outer: Relation, inner: Relation, item:
         call_of(item, "=", separable.unit_expression(outer), separable.unit_expression(per_unit)), "="
     )
     facts = lowering.facts
-    joined = separable.join(outer, per_unit, "left", match, lowering.ids, facts, item.span)
+    joined = joins.join(outer, per_unit, "left", match, lowering.ids, facts, item.span)
     visible = replace(joined, columns=joined.columns[: len(outer.columns)])
     counts = {column for a, column in collected if a.function in ("count", "count_star", "count_if", "countif")}
     zero = literal(0)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from dither.catalog.model import Catalog, fold
 from dither.errors import InvalidParameter
 from dither.exact import QUANTUM, decimal_text
-from dither.plan.price import Offer, PricedPlan
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan
 from dither.session.expected import ColumnExpectation, expected_columns
 from dither.session.foreseen import offer_of, vectors_in
 from dither.session.wishes import Wish

@@ -21,7 +21,8 @@ from dither.errors import QueryRefused
 from dither.mechanisms.value_bounds import ChosenBounds, bounds_event, choose_bounds
 from dither.plan import nodes
 from dither.plan.choices import Choices
-from dither.plan.price import Offer, PricedPlan, root_down
+from dither.plan.offer import Offer, root_down
+from dither.plan.price import PricedPlan
 from dither.session.offers import Offered
 from dither.session.paid import paid_choice, price_of_events
 from dither.session.remembered import remember_bounds, remember_rows

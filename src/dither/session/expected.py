@@ -16,7 +16,8 @@ from dither.answer.behind import columns_behind
 from dither.answer.intervals import CONFIDENCE, Part, half_width_of_mix
 from dither.catalog.model import Catalog
 from dither.noise import DiscreteLaplace
-from dither.plan.price import ChoiceLaw, Law, MarginalLaw, PricedMeasure, PricedPlan, RunningLaw
+from dither.plan.laws import ChoiceLaw, Law, MarginalLaw, RunningLaw
+from dither.plan.price import PricedMeasure, PricedPlan
 from dither.plan.recipes import Recipe
 from dither.session.public_facts import declared_rows, fact_sentence
 

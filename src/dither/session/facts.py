@@ -6,7 +6,7 @@ Flow: lowering calls these through `PublicFacts` and `KeyLists`. They read publi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,13 @@ __all__ = ["Facts"]
 
 
 class Facts:
-    def __init__(self, catalog: Catalog, engine: Engine) -> None:
+    def __init__(self, catalog: Catalog, engine: Engine, has_delta: Callable[[], bool]) -> None:
+        """has_delta: of the ledger's budget."""
         self.catalog = catalog
         self.engine = engine
         self.schemas: Mapping[str, SchemaTable] = self._match(catalog, engine)
         self._cache: dict[Any, Any] = {}
-        self._key_lists = KeyLists(catalog, self._values)
+        self._key_lists = KeyLists(catalog, self._values, has_delta)
 
     def refresh(self) -> None:
         """Forget what was read of public tables when the source has changed since."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from dither.accounting import Price
 from dither.ledger.model import ReleasedVector, Reservation
-from dither.plan.price import Offer, PricedMeasure, PricedPlan
+from dither.plan.offer import Offer
+from dither.plan.price import PricedMeasure, PricedPlan
 from dither.session.needs import unpaid
 from dither.session.stages import Stage, charged, parts_of, prepare
 from dither.session.vectors import law_facts, pack
@@ -99,7 +100,11 @@ class Foresight:
             analyst=self._session.analyst,
             release=self._epoch,
             version_of=self._session.facts.version_of,
-            released=lambda identity: [*self._released(identity), *planned.get(identity, ())],
+            released=lambda names: [[*self._released(name), *planned.get(name, ())] for name in names],
+            beside=lambda entry: [
+                *self._session.ledger.vectors_in(entry),
+                *(vector for known in planned.values() for vector in known if vector.entry_id == entry),
+            ],
         )
 
     def _released(self, identity: str) -> Sequence[ReleasedVector]:

@@ -17,8 +17,8 @@ import duckdb
 
 from dither.catalog.draft import Proposals
 from dither.catalog.schema import SchemaTable, column_type
+from dither.engines.describing import DATABASE_SUFFIXES
 from dither.engines.reading import fresh_connection, parquet_reader
-from dither.engines.sources import DATABASE_SUFFIXES
 from dither.errors import EngineError
 from dither.sql.printing import quote_name, quote_text
 

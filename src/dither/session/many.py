@@ -9,6 +9,7 @@ Decision: docs/decisions/0025-many-questions-are-one-plan.md
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,6 +25,7 @@ from dither.plan import nodes
 from dither.plan.cubes import find_cubes
 from dither.plan.explain import Explanation
 from dither.plan.fingerprint import plan_fingerprint
+from dither.plan.merging import Merged, merge, moved
 from dither.plan.price import PricedPlan
 from dither.session import receipts
 from dither.session.offers import Offered, planned
@@ -204,17 +206,15 @@ def _planned(session: Session, wanted: Sequence[Wanted], weights: Sequence[Fract
         _check_size(plans)
     measures = [measure for plan in plans for measure in plan.measures]
     weight_of = {m.name: weight for plan, weight in zip(plans, weights, strict=True) for m in plan.measures}
-    kept, aliases = lowering.measured_once(measures)
-    first = dict(aliases)
+    # Measured once for all questions that want it: with the share of the one that wants it most.
+    merged = merge(measures, session.catalog, weight_of)
+    first = dict(merged.aliases)
     own = [(name, first.get(of, of)) for plan in plans for name, of in plan.aliases]
-    weighed = {measure.name: weight_of[measure.name] for measure in kept}
-    for name, of in aliases:
-        # Measured once for all questions that want it: with the share of the one that wants it most.
-        weighed[of] = max(weighed[of], weight_of[name])
-    cubes, apart = find_cubes(kept, session.catalog)
+    plans = [_over(merged, plan) for plan in plans]
+    cubes, apart = find_cubes(merged.measures, session.catalog)
     whole = nodes.Plan(
         ";\n".join(each.text for each in wanted),
-        tuple(kept),
+        merged.measures,
         ";\n".join(plan.finish_sql for plan in plans),
         None,
         (),
@@ -222,14 +222,21 @@ def _planned(session: Session, wanted: Sequence[Wanted], weights: Sequence[Fract
         tuple(aggregates for plan in plans for aggregates in plan.aggregates),
         tuple(sorted({table for plan in plans for table in plan.tables})),
         tuple(dict.fromkeys(note for plan in plans for note in plan.notes)),
-        (*own, *aliases),
+        (*own, *merged.aliases),
         tuple(phase for plan in plans for phase in plan.phases),
         plain=True,
         cubes=cubes,
         apart=apart,
-        weights=tuple(weighed.values()),
+        weights=merged.weights,
     )
     return _Together(whole, tuple(plans))
+
+
+def _over(merged: Merged, plan: nodes.Plan) -> nodes.Plan:
+    """The question's plan with its recipes over the measures of all questions."""
+    read_from = dict(plan.aliases)
+    aggregates = [(n, moved(recipes, merged.places[read_from.get(n, n)])) for n, recipes in plan.aggregates]
+    return replace(plan, aggregates=tuple(aggregates))
 
 
 def _check_size(plans: Sequence[nodes.Plan]) -> None:
@@ -255,10 +262,11 @@ def _by_themselves(together: _Together, priced: PricedPlan) -> list[str]:
     measured = {measure.name: m for m, measure in enumerate(together.whole.measures)}
     first = dict(together.whole.aliases)
     sharing = {m for cube in together.whole.cubes for (m, _) in (g.place for g in cube.groupings)}
+    own = [{measured[first.get(measure.name, measure.name)] for measure in plan.measures} for plan in together.plans]
+    times = Counter(m for places in own for m in places)
     notes = []
-    for number, plan in enumerate(together.plans, 1):
-        places = {measured[first.get(measure.name, measure.name)] for measure in plan.measures}
-        if not places & sharing:
+    for number, (plan, places) in enumerate(zip(together.plans, own, strict=True), 1):
+        if not places & sharing and all(times[m] == 1 for m in places):
             notes.append(f"Question {number} is measured by itself: {_why(plan)}.")
     return notes
 

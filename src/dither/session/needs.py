@@ -2,7 +2,8 @@
 
 Flow: `Session.ask` and `explain` look vectors up here; what is not known is reserved, measured and paid for.
 A released vector serves when it is at least as accurate as the one planned, and this analyst has paid for it, or its
-stored price fits the offer (their allowance is then charged, once; the data set is not). All that is charged for one
+stored price fits the offer (their allowance is then charged, once; the data set is not). To have paid for a grouping
+that was measured with others is to have paid for the coarser ones, which are sums over it. All that is charged for one
 question, measured anew or paid for like that, stays within the offer.
 Proof: docs/proofs/plan/reuse.md
 """
@@ -15,7 +16,9 @@ from fractions import Fraction
 
 from dither.accounting import Event, Price, price
 from dither.ledger.model import ReleasedVector
-from dither.plan.price import Offer, Place, PricedCube, PricedPlan, PricedVector
+from dither.plan.laws import MarginalLaw
+from dither.plan.offer import Offer
+from dither.plan.price import Place, PricedCube, PricedPlan, PricedVector
 from dither.session.vectors import as_accurate, law_from_facts, shown_keys
 
 __all__ = ["Need", "cost_of", "events_of", "find_needs", "unpaid"]
@@ -39,10 +42,12 @@ def find_needs(
     *,
     analyst: str,
     identity: Callable[[int, int], str],
-    released: Callable[[str], Sequence[ReleasedVector]],
+    released: Callable[[Sequence[str]], Sequence[Sequence[ReleasedVector]]],
+    beside: Callable[[str], Sequence[ReleasedVector]],
     limit: Fraction | None = None,
 ) -> list[Need]:
     """Every vector of the plan, in order, with what is known of it.
+    released: the kept measurements of each of the named vectors.  beside: all vectors of a ledger entry.
     limit: what the asker may be charged in all, on the meter of the offer; None: what measuring everything costs.
     What others paid for and would carry the sum beyond it is measured anew."""
     own = {
@@ -50,16 +55,32 @@ def find_needs(
         for m, each in enumerate(priced.measures)
         for p, v in enumerate(each.vectors)
     }
-    if limit is None:
-        limit = _charged(priced, own)
-    options = {place: _usable(need, released(need.identity), analyst, priced.offer) for place, need in own.items()}
+    most = _Most(_charged(priced, own) if limit is None else limit, _most_delta(priced, own, whole=limit is not None))
+    kept = zip(own.items(), released([need.identity for need in own.values()]), strict=True)
+    options = {
+        place: _usable(need, found, lambda v: _has_paid(analyst, v, beside), priced.offer)
+        for (place, need), found in kept
+    }
     paid = {place: [option for option in usable if option.paid] for place, usable in options.items()}
     found = own
     for usable in (paid, options):
         for ways in _ways(priced, usable):
             tried = (found | way for way in ways)
-            found = next((way for way in tried if _charged(priced, way) <= limit), found)
+            found = next((way for way in tried if most.admits(priced, way)), found)
     return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Most:
+    """What the asker may be charged: on the meter of the offer, and for choosing private groups."""
+
+    amount: Fraction
+    delta: Fraction | None
+
+    def admits(self, priced: PricedPlan, found: Found) -> bool:
+        if _charged(priced, found) > self.amount:
+            return False
+        return self.delta is None or _cost(priced, found).delta <= self.delta
 
 
 Found = Mapping[Place, Need]
@@ -87,9 +108,19 @@ def unpaid(needs: Iterable[Need]) -> Price:
     return sum({(one.entry_id, one.position): one.price for one in known}.values(), Price())
 
 
+def _cost(priced: PricedPlan, found: Found) -> Price:
+    return cost_of(priced, [need for need in found.values() if need.known is None]) + unpaid(found.values())
+
+
 def _charged(priced: PricedPlan, found: Found) -> Fraction:
-    fresh = cost_of(priced, [need for need in found.values() if need.known is None])
-    return _on_meter(fresh + unpaid(found.values()), priced.offer)
+    return _on_meter(_cost(priced, found), priced.offer)
+
+
+def _most_delta(priced: PricedPlan, own: Found, *, whole: bool) -> Fraction | None:
+    """None where the asker set no limit: then what others measured may have cost more than this question would."""
+    if priced.offer.delta is None:
+        return None
+    return priced.offer.delta if whole else _cost(priced, own).delta
 
 
 def _on_meter(price: Price, offer: Offer) -> Fraction:
@@ -109,14 +140,33 @@ def events_of(priced: PricedPlan, wanted: Iterable[Need]) -> tuple[Event, ...]:
     return priced.events_at((need.measure, need.position) for need in wanted)
 
 
-def _usable(need: Need, found: Sequence[ReleasedVector], analyst: str, offer: Offer) -> list[Need]:
+def _usable(
+    need: Need, found: Sequence[ReleasedVector], has_paid: Callable[[ReleasedVector], bool], offer: Offer
+) -> list[Need]:
     """Released measurements that may serve, best first: paid ones, then the most accurate."""
     options = []
     for stored in found:
-        paid = analyst in stored.paid_by
-        if as_accurate(stored.law, need.priced.law) and (paid or _fits(stored.price, offer)):
+        if not as_accurate(stored.law, need.priced.law):
+            continue
+        paid = has_paid(stored)
+        if paid or _fits(stored.price, offer):
             options.append(Need(need.measure, need.position, need.identity, need.priced, stored, paid))
     return sorted(options, key=lambda option: (not option.paid, _variance(option)))
+
+
+def _has_paid(analyst: str, stored: ReleasedVector, beside: Callable[[str], Sequence[ReleasedVector]]) -> bool:
+    """For it, or for a grouping of the same measurement that it is a sum over."""
+    if analyst in stored.paid_by:
+        return True
+    if "shared" not in stored.law:
+        return False
+    law = law_from_facts(stored.law)
+    assert isinstance(law, MarginalLaw)
+    own = [law_from_facts(other.law) for other in beside(stored.entry_id) if analyst in other.paid_by]
+    return any(
+        isinstance(other, MarginalLaw) and other.shared == law.shared and set(other.axes) >= set(law.axes)
+        for other in own
+    )
 
 
 def _variance(need: Need) -> float:

@@ -17,7 +17,8 @@ from dither.answer.behind import columns_behind
 from dither.errors import BudgetError, GuaranteeError, InvalidParameter, QueryRefused
 from dither.exact import Number, decimal_text, positive
 from dither.plan.nodes import Plan
-from dither.plan.price import Offer, PricedPlan, check_amount
+from dither.plan.offer import Offer, check_amount
+from dither.plan.price import PricedPlan
 from dither.session.accuracy import bought_by, least_offer
 from dither.session.foreseen import Foresight
 from dither.session.wishes import Wish, wish_of

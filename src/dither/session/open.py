@@ -16,6 +16,7 @@ from dither.catalog.check import check, ready
 from dither.catalog.load import load, resolve_ledger, resolve_source
 from dither.catalog.model import Catalog, fold
 from dither.engines.duckdb import DuckDBEngine, open_engine, schema_at
+from dither.engines.sources import with_paths
 from dither.errors import EngineMismatch, InvalidParameter
 from dither.exact import Number
 from dither.ledger.ledger import Ledger
@@ -87,10 +88,11 @@ def open_catalog(
     location = resolve_source(catalog) if frame is None else ""
     where = resolve_ledger(catalog) if ledger is None else ledger
     # Before anything is open that a refusal would leave open.
-    chosen = recall(catalog, where)
+    asker = _analyst(catalog, analyst)
+    chosen = recall(catalog, where, asker if catalog.analysts else None)
     engine = open_engine(catalog, location, kept_path=_kept_path(catalog, where), frame=frame)
     try:
-        _match(catalog, engine)
+        _match(catalog, engine, location)
         book = Ledger.open(
             where,
             dataset=catalog.name,
@@ -102,15 +104,17 @@ def open_catalog(
     except BaseException:
         engine.close()
         raise
-    taus = {**chosen.taus, **_declared_taus(catalog)}
+    declared = _declared_taus(catalog)
+    own_taus = {table: tau for table, tau in chosen.own_taus.items() if table not in declared}
     return Session(
         catalog,
         engine,
         book,
-        analyst=_analyst(catalog, analyst),
+        analyst=asker,
         entropy=entropy,
         clock=clock,
-        taus=taus,
+        taus={**chosen.taus, **own_taus, **declared},
+        own_taus=own_taus,
         bounds=chosen.bounds,
         ledger_location=where,
         other_ledgers=ledgers_beside(book, source=location, where=where),
@@ -162,8 +166,8 @@ def _open_data(
     )
 
 
-def _match(catalog: Catalog, engine: DuckDBEngine) -> None:
-    report = check(catalog, list(engine.schema()))
+def _match(catalog: Catalog, engine: DuckDBEngine, location: str) -> None:
+    report = check(catalog, with_paths(catalog, location, engine.schema()))
     if report.errors:
         first = report.errors[0]
         raise EngineMismatch(f"{first.place}: {first.message}", hint=first.way_forward)

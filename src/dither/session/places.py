@@ -8,10 +8,11 @@ Relies on: `engines.points` to read and write, `mechanisms.planar` for noise, `l
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,6 +39,8 @@ Progress = Callable[[str, int, int], None]
 
 _TRIALS = 100_000
 _TRIALS_REMAPPED = 10_000
+_DECIMALS = 12
+"""Of degrees: a tenth of a micrometre, less than a tenth of the finest lattice's step."""
 _TESTED = 50_000_000
 """Points times corners looked at for one trial: a second."""
 
@@ -123,10 +126,10 @@ def perturb_places(
             )  # fmt: skip
             shown = _afterwards(request, prior, noisy, _counting(tell, "remapping", len(rows)))
             tell("writing", 0, 0)
-            written = file.write(request.out, rows=rows, numbers=request.plane.degrees(shown), keep=len(request.keep))
+            written = file.write(request.out, rows=rows, numbers=_degrees(request, shown), keep=len(request.keep))
             try:
                 entry = ledger.answered(entry, _digest(written))
-                _place(written, request.out)
+                request = replace(request, out=_place(written, request.out))
             finally:
                 written.unlink(missing_ok=True)
             total, left = ledger.total(), ledger.left()
@@ -225,6 +228,17 @@ def _afterwards(
     return shown if request.region is None else request.region.nearest(shown)
 
 
+def _degrees(request: PlacesRequest, shown: Floats) -> tuple[Floats, Floats]:
+    """(latitude, longitude): a cell as it was listed, any other place by the shortest decimal that tells it from all
+    others. The way into the plane and back leaves 4.900000000000006 of 4.9."""
+    latitude, longitude = (np.round(degrees, _DECIMALS) + 0.0 for degrees in request.plane.degrees(shown))
+    if request.cells is not None and request.cells.listed is not None:
+        for place, *listed in zip(request.cells.places, *request.cells.listed, strict=True):
+            here = np.all(shown == place, axis=1)
+            latitude[here], longitude[here] = listed
+    return latitude, longitude
+
+
 def _trial(request: PlacesRequest, prior: Prior | None) -> Displacement:
     """How far fresh noise moves public places: those of the prior, of the region, or the centre. It shares nothing with
     the noise that is released, so a seed does."""
@@ -265,11 +279,26 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _place(written: Path, out: Path) -> None:
-    try:
-        written.replace(out)
-    except OSError:
-        raise EngineError("The noisy places could not be put into place. The charge stands.") from None
+def _place(written: Path, out: Path) -> Path:
+    """Give the release its name, or, where somebody has taken that since it was claimed, the next free one. Says which.
+    It is there as a whole or not at all, and takes nothing away."""
+    for number in range(1, 1000):
+        name = out if number == 1 else out.with_name(f"{out.stem}-{number}{out.suffix}")
+        try:
+            try:
+                os.link(written, name)
+            except FileExistsError:
+                raise
+            except OSError:
+                # A file system without links: the name is taken first, and for that moment is an empty file.
+                os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+                written.replace(name)
+        except FileExistsError:
+            continue
+        except OSError:
+            break
+        return name
+    raise EngineError("The noisy places could not be put into place. The charge stands.")
 
 
 def check_out(out: Path) -> None:
@@ -280,19 +309,27 @@ def check_out(out: Path) -> None:
 
 @contextmanager
 def _claimed(out: Path) -> Iterator[None]:
-    """Hold the name `out` from before the charge on, by an empty file: what cannot be written there, or is written by
-    another process first, is found out while nothing is charged. Taken away again unless the release is put there."""
+    """Hold the name `out` from before the charge on: what cannot be written there, or is being written by another
+    process, is found out while nothing is charged. By a lock on a hidden file, which goes with the process however that
+    ends: `out` itself is there only when the release is."""
+    claim = out.with_name(f".{out.name}.being-written")
     try:
-        os.close(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        held = os.open(claim, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise _in_the_way(out, error.strerror or "not a usable path") from None
     try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            if out.stat().st_size == 0:
-                out.unlink()
-        raise
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise _in_the_way(out, "another process is writing it") from None
+        try:
+            if os.path.lexists(out):
+                raise _in_the_way(out, "a file that is there")
+            yield
+        finally:
+            claim.unlink(missing_ok=True)
+    finally:
+        os.close(held)
 
 
 def _in_the_way(out: Path, reason: str = "") -> InvalidParameter:

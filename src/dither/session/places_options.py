@@ -15,8 +15,8 @@ from dither.accounting.metric import MetricLoss
 from dither.catalog.model import fold
 from dither.errors import InvalidParameter
 from dither.exact import round_down
-from dither.mechanisms.planar import METRIC, CellNoise, LocalPlane, PlanarNoise, Region
-from dither.session.places_prior import read_prior
+from dither.mechanisms.planar import METRIC, CellNoise, PlanarNoise, Region
+from dither.session.places_prior import Prior, read_prior
 from dither.session.places_request import (
     PlacesRequest,
     plane_of,
@@ -67,7 +67,8 @@ def request_of(asked: PlacesOptions, tell: Callable[[str], None] | None = None) 
     corners = None if asked.region is None else read_region(asked.region)
     centre = None if asked.centre is None else read_centre(asked.centre)
     plane = plane_of(centre, corners, read_length(asked.reach, "--reach"))
-    noise = _noise(asked, (asked.lat, asked.lon), plane, metres, factor, tell)
+    cells = None if asked.cells is None else read_prior(asked.cells, asked.lat, asked.lon, plane)
+    noise = _noise(asked, cells, metres, factor, tell)
     area, limit = None, None
     if corners is not None:
         area = Region(plane.metres([corner[0] for corner in corners], [corner[1] for corner in corners]))
@@ -79,7 +80,7 @@ def request_of(asked: PlacesOptions, tell: Callable[[str], None] | None = None) 
     words = " ".join(f"level {asked.level} within {asked.radius}".split())
     return PlacesRequest(
         asked.source, asked.lat, asked.lon, noise, plane, words, asked.out,
-        asked.ledger, region=area, prior=asked.remap, loss=asked.loss, person=asked.person,
+        asked.ledger, region=area, cells=cells, prior=asked.remap, loss=asked.loss, person=asked.person,
         points_per_person=asked.points_per_person or 1, keep=asked.keep, allowance=limit,
     )  # fmt: skip
 
@@ -110,17 +111,15 @@ def _check_together(asked: PlacesOptions) -> None:
 
 def _noise(
     asked: PlacesOptions,
-    columns: tuple[str, str],
-    plane: LocalPlane,
+    cells: Prior | None,
     radius: Fraction,
     factor: Fraction,
     tell: Callable[[str], None] | None,
 ) -> PlanarNoise | CellNoise:
-    if asked.cells is None or asked.cell_reach is None:
+    if cells is None or asked.cell_reach is None:
         step = None if asked.lattice is None else read_length(asked.lattice, "--lattice")
         return PlanarNoise.within(radius, factor=factor, step=step)
-    prior = read_prior(asked.cells, *columns, plane)
     reach = read_length(asked.cell_reach, "--cell-reach")
     return CellNoise.within(
-        radius, factor=factor, cells=prior.places, prior=prior.weights, reach=reach, progress=tell
+        radius, factor=factor, cells=cells.places, prior=cells.weights, reach=reach, progress=tell
     )  # fmt: skip

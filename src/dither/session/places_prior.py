@@ -26,10 +26,12 @@ class Prior:
 
     places: Floats
     weights: Floats
+    listed: tuple[Floats, Floats] | None = None
+    """Latitudes and longitudes, (m,) degrees each, as the file has them."""
 
 
 def read_prior(path: Path, latitude: str, longitude: str, plane: LocalPlane) -> Prior:
     """The places of a Parquet or CSV file with these two columns and one named `weight`."""
     with PointFile(path, numbers=[latitude, longitude, "weight"]) as file:
-        places = plane.metres(file.values(0), file.values(1))
-        return Prior(places, open_secret(file.values(2)))
+        north, east, weights = (open_secret(file.values(column)) for column in range(3))
+        return Prior(plane.metres(north, east), weights, (north, east))

@@ -18,6 +18,7 @@ from dither.errors import InvalidParameter
 from dither.exact import Number, exact
 from dither.mechanisms.planar import CellNoise, LocalPlane, PlanarNoise, Region
 from dither.mechanisms.planar.region import MOST_CORNERS
+from dither.session.places_prior import Prior
 
 __all__ = ["PlacesRequest", "plane_of", "read_centre", "read_length", "read_level", "read_region"]
 
@@ -44,6 +45,8 @@ class PlacesRequest:
     out: Path
     ledger: Path
     region: Region | None = None
+    cells: Prior | None = None
+    """The cells that are shown, where the noise is theirs: as they were listed."""
     prior: Path | None = None
     """A Parquet or CSV file of public places, with the same two columns and one named `weight`."""
     loss: str = "squared"

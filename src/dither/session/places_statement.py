@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dither.accounting.metric import MetricLoss
+from dither.answer.apart_words import in_language
 from dither.errors import LedgerConflict
 from dither.exact import decimal_text, round_up
 from dither.ledger.apart import ApartLedger
@@ -46,8 +47,8 @@ def state_places(ledger: Path, *, today: dt.date, version: str, language: str = 
     finally:
         opened.close()
     rows = tuple(
-        (each.at[:19].replace("T", " "), each.what, decimal_text(round_up(each.loss.epsilon, Fraction(1, 10**9)), 9),
-         say(each.state, language))
+        (each.at[:19].replace("T", " "), in_language(each.what, language),
+         decimal_text(round_up(each.loss.epsilon, Fraction(1, 10**9)), 9), say(each.state, language))
         for each in entries
     )  # fmt: skip
     spent = [Block(table=Rows(tuple(say("t_spent", language).split("|")), rows))] if rows else []
@@ -57,7 +58,10 @@ def state_places(ledger: Path, *, today: dt.date, version: str, language: str = 
     else:
         spent.append(Block(say("no_limit", language)))
     missing = ("not_presence", "not_dp", "not_columns", "not_trail", "not_ledger")
-    notion = (Block(say("notion", language, metric=total.metric)), Block(say("rounding", language)))
+    notion = (
+        Block(say("notion", language, metric=in_language(total.metric, language))),
+        Block(say("rounding", language)),
+    )
     head = entries[-1].hash[:16] if entries else "–"
     return PlacesStatement(
         say("title", language, name=name),

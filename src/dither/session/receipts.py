@@ -16,7 +16,7 @@ from dither.exact import decimal_text, exact
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.plan import nodes
 from dither.plan.explain import describe_vector
-from dither.plan.price import ChoiceLaw, MarginalLaw, RunningLaw
+from dither.plan.laws import ChoiceLaw, MarginalLaw, RunningLaw
 from dither.session.needs import Need
 from dither.session.stages import Stage
 from dither.session.vectors import law_from_facts

@@ -29,7 +29,7 @@ from dither.mechanisms.running import RunningStream
 from dither.plan.choices import Choices
 from dither.plan.explain import describe_expression
 from dither.plan.lower import Lowering
-from dither.plan.price import Offer
+from dither.plan.offer import Offer
 from dither.plan.series import SeriesDays, SeriesQuestion, causal, check_text, outside_bounds, series_question
 from dither.secret import open_secret
 from dither.session.offers import offered
@@ -90,7 +90,9 @@ def foresee_series(
     """What a series would count, cost, and how sure its totals would be. Free; opens nothing."""
     begin = _date(first, "first")
     asked, stream, _ = _drafted(session, question, begin, days, epsilon, rho)
-    return explained(session.catalog, asked, stream, name=name, text=question, first=begin, opened=False)
+    return explained(
+        session.catalog, session.ledger.budget, asked, stream, name=name, text=question, first=begin, opened=False
+    )
 
 
 def _begin(
@@ -246,7 +248,14 @@ class Series:
         _check_meaning(self._opened, self._question)
         _, stream = self._current()
         return explained(
-            self._session.catalog, self._question, stream, name=self.name, text=self.text, first=self.first, opened=True
+            self._session.catalog,
+            self._session.ledger.budget,
+            self._question,
+            stream,
+            name=self.name,
+            text=self.text,
+            first=self.first,
+            opened=True,
         )
 
     def _current(self) -> tuple[StoredSeries, RunningStream]:
@@ -318,7 +327,8 @@ def _lowered(session: Session, text: str) -> SeriesQuestion:
     check_text(text)
     session.facts.refresh()
     now = session._clock().astimezone(dt.UTC).replace(tzinfo=None, microsecond=0)
-    days = SeriesDays(session.catalog, session.facts.key_lists().public_values)
+    lists = session.facts.key_lists()
+    days = SeriesDays(session.catalog, lists.public_values, lists.has_delta)
     choices = Choices(session.taus, bounds=session.bounds)
     known = (session.catalog, session.facts.schemas, session.facts.for_lowering(), days, choices)
     plans = [Lowering(*known, at).question(text) for at in (now, now + _LATER)]

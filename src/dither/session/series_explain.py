@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dither.accounting import Price, price
+from dither.accounting import Budget, Price, price
 from dither.catalog.model import Catalog
 from dither.mechanisms.running import RunningStream
 from dither.plan.explain import describe_expression, describe_vector, gaussian_notes, price_text
@@ -72,6 +72,7 @@ class SeriesExplanation:
 
 def explained(
     catalog: Catalog,
+    budget: Budget,
     question: SeriesQuestion,
     stream: RunningStream,
     *,
@@ -93,7 +94,7 @@ def explained(
         "This rests on rows being added only. A row that is deleted, or moved to another day, makes room for another "
         f"of its {unit}, whom the price then no longer covers.",
     ]
-    notes += gaussian_notes(cost, catalog)
+    notes += gaussian_notes(cost, budget)
     return SeriesExplanation(
         name,
         text,

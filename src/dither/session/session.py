@@ -30,8 +30,9 @@ from dither.plan.choices import Choices
 from dither.plan.explain import Explanation, explain_choices, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
+from dither.plan.offer import Offer
 from dither.plan.phases import bind_measure, blank
-from dither.plan.price import Offer, PricedMeasure, PricedPlan, price_plan
+from dither.plan.price import PricedMeasure, PricedPlan, price_plan, selects_groups
 from dither.secret import Secret, open_secret
 from dither.session import receipts, vectors
 from dither.session.budget import BudgetView
@@ -73,6 +74,7 @@ class Session(OpaqueStatistics):
         entropy: Entropy | None = None,
         clock: Clock | None = None,
         taus: Mapping[str, int] | None = None,
+        own_taus: Mapping[str, int] | None = None,
         bounds: Mapping[tuple[str, str], tuple[float, float]] | None = None,
         ledger_location: str = "",
         other_ledgers: Sequence[OtherLedger] = (),
@@ -87,9 +89,11 @@ class Session(OpaqueStatistics):
         self.other_ledgers = tuple(other_ledgers)
         """Ledgers that protect the same source beside this one, as far as notes tell: for the owner."""
         self.invented = invented
-        self.facts = Facts(catalog, engine)
+        self.facts = Facts(catalog, engine, lambda: self.ledger.budget.delta_selection > 0)
         self.taus = dict(taus or {})
         """Folded table name -> rows kept per unit, for tables where it is declared or tuned."""
+        self.own_taus = dict(own_taus or {})
+        """Of `taus`, those that this analyst tuned for themselves."""
         self.bounds = dict(bounds or {})
         """(folded table, column) -> bounds chosen privately for a column that declares none."""
         self.apart_ledgers: dict[str, ApartLedger[RandomLoss]] = {}
@@ -227,7 +231,8 @@ class Session(OpaqueStatistics):
 
     def tune(self, table: str, *, epsilon: Number | None = None, for_epsilon: Number = 1, groups: int = 1) -> Tuned:
         """Fix how many rows one unit keeps in `table`, privately unless the catalog declares it, and store the rows
-        that count so that questions run faster. epsilon: what the choice may cost; see `dither.session.tune`."""
+        that count so that questions run faster. epsilon: what the choice may cost. A declared analyst chooses for
+        themselves alone; see `dither.session.tune`."""
         from dither.session.tune import tune
 
         return tune(self, table, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
@@ -309,12 +314,15 @@ class Session(OpaqueStatistics):
 
     def price_of(self, plan: nodes.Plan, offer: Offer, *, delta: Fraction | None = None) -> PricedPlan:
         """Noise and price of a plan under an offer. Reads nothing. delta: a narrower limit for private groups."""
-        share = self.catalog.budget.delta_per_question
-        if share is None:
-            share = self.ledger.budget.delta_selection / 1000
+        share = self._delta_share() if selects_groups(plan) else Fraction(0)
         if delta is not None:
-            share = min(share, delta)
+            share, offer = min(share, delta), replace(offer, delta=delta)
         return price_plan(plan, offer, self.catalog, delta_per_question=share)
+
+    def _delta_share(self) -> Fraction:
+        """What one question may use to select private groups with."""
+        declared = self.catalog.budget.delta_per_question
+        return self.ledger.budget.delta_selection / 1000 if declared is None else declared
 
     def rehearse(self, priced: PricedPlan) -> None:
         """Run every finish over stand-in numbers, so that what cannot be computed is refused before it is paid for."""
@@ -361,7 +369,11 @@ class Session(OpaqueStatistics):
             stages.append(self._prepare(name, part, stages, self.ledger.current_release))
         parts = [(stage.priced, _known_places(stage)) for stage in stages]
         return explain_plan(
-            parts, charged(stages, allowance=False), self.catalog, self.ledger.remaining(self.own_level)
+            parts,
+            charged(stages, allowance=False),
+            self.catalog,
+            self.ledger.budget,
+            self.ledger.remaining(self.own_level),
         )
 
     def measured(self, stages: list[Stage]) -> tuple[list[NoisyTable], SignedReceipt | None]:
@@ -396,7 +408,8 @@ class Session(OpaqueStatistics):
             analyst=self.analyst,
             release=epoch,
             version_of=self.facts.version_of,
-            released=lambda identity: self.ledger.released(identity, epoch),
+            released=lambda identities: self.ledger.all_released(identities, epoch),
+            beside=self.ledger.vectors_in,
         )
 
     def _pay_for_reuse(self, needs: Sequence[Need]) -> None:
@@ -442,7 +455,8 @@ class Session(OpaqueStatistics):
             keys, values = noisy[need.measure, need.position]
             payload = vectors.pack(keys, values)
             facts = vectors.law_facts(need.priced.law)
-            fresh[need.measure, need.position] = NewVector(need.identity, facts, need.priced.price, payload)
+            cost = priced.measures[need.measure].price_at(need.position)
+            fresh[need.measure, need.position] = NewVector(need.identity, facts, cost, payload)
         return fresh
 
     def fresh_entropy(self) -> Entropy:

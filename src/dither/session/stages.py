@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from dither.accounting import Price
@@ -38,7 +39,7 @@ class Stage:
     def wanted(self) -> list[Need]:
         return [need for need in self.needs if need.known is None]
 
-    @property
+    @cached_property
     def cost(self) -> Price:
         return cost_of(self.priced, self.wanted)
 
@@ -61,7 +62,8 @@ def prepare(
     analyst: str,
     release: str,
     version_of: Callable[[nodes.Measure], str],
-    released: Callable[[str], Sequence[ReleasedVector]],
+    released: Callable[[Sequence[str]], Sequence[Sequence[ReleasedVector]]],
+    beside: Callable[[str], Sequence[ReleasedVector]],
 ) -> Stage:
     """A stage with its needs looked up. `before`: the earlier stages, reserved already."""
     by_name = {stage.name: stage for stage in before}
@@ -74,7 +76,8 @@ def prepare(
 
     # The parts of a question share its offer: each alone keeps to what it was planned to cost.
     limit = None if name or priced.phases else priced.offer.total
-    return Stage(name, priced, find_needs(priced, analyst=analyst, identity=identity, released=released, limit=limit))
+    needs = find_needs(priced, analyst=analyst, identity=identity, released=released, beside=beside, limit=limit)
+    return Stage(name, priced, needs)
 
 
 def charged(stages: Sequence[Stage], *, allowance: bool) -> Price:

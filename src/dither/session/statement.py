@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from dither.accounting import epsilon_of
 from dither.accounting.odds import guess_after, percent_text
+from dither.answer.apart_words import in_language
 from dither.catalog.model import Column, ColumnUnit, ReferenceUnit, RowUnit, Table
 from dither.exact import decimal_text, round_up
 from dither.noise.bounds import exp_bounds
@@ -267,10 +268,12 @@ class _Writer:
         """What was released under notions that are not differential privacy, and what that means."""
         blocks = []
         for each in self.facts.apart:
-            blocks.append(Block(self.say("apart", notion=each.notion, count=len(each.released), total=each.total)))
+            notion = in_language(each.notion, self.language)
+            blocks.append(Block(self.say("apart", notion=notion, count=len(each.released), total=each.total)))
             blocks.append(Block(self.say("apart_random" if each.kind == "random" else "apart_metric")))
             if each.released:
-                blocks.append(self.table("t_apart", each.released))
+                released = [(day, in_language(what, self.language), loss) for day, what, loss in each.released]
+                blocks.append(self.table("t_apart", released))
         return blocks
 
     def did(self, command: Command) -> str:

@@ -15,8 +15,9 @@ from dither.answer.noisy import NoisyTable
 from dither.errors import GuaranteeError
 from dither.ledger.model import NewVector, ReleasedVector
 from dither.plan import nodes
+from dither.plan.laws import ChoiceLaw
 from dither.plan.phases import empty_array
-from dither.plan.price import ChoiceLaw, PricedMeasure, PricedPlan
+from dither.plan.price import PricedMeasure, PricedPlan
 from dither.session import vectors
 from dither.session.needs import Need
 from dither.sql.printing import sql_type

@@ -1,8 +1,10 @@
 """Tune a table: fix how many rows one unit keeps, and store the rows that count so that questions run faster.
 
 Flow: `Session.tune`. A declared cap costs nothing; a private choice is reserved, read, chosen and answered like any
-question, and what it found is kept beside the ledger for every later question.
+question, and what it found is kept beside the ledger for every later question. An analyst's choice is for their own
+questions alone: what they say that questions will look like (`for_epsilon`, `groups`) must cut nobody else's rows.
 Proof of the choice: docs/proofs/mechanisms/max-rows.md
+Decision: docs/decisions/0031-what-an-analyst-tunes-is-theirs.md
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from dither.errors import CatalogError, InvalidParameter
 from dither.exact import Number, positive
 from dither.mechanisms.max_rows import TunedCap, choose_max_rows, row_levels
 from dither.plan.choices import LARGEST_CHOICE
-from dither.plan.price import check_amount
+from dither.plan.offer import check_amount
 from dither.secret import Secret, open_secret
 from dither.session.paid import Counts, paid_choice
-from dither.session.remembered import remember_rows
+from dither.session.remembered import remember_own_rows, remember_rows
 
 if TYPE_CHECKING:
     from dither.session.session import Session
@@ -40,11 +42,14 @@ class Tuned:
     charged: Price
     every_row: bool = False
     """True where every row is a unit of its own: nothing was there to choose."""
+    own: bool = False
+    """True where it holds for the analyst who chose, and for nobody else."""
 
     def __str__(self) -> str:
         if self.every_row:
             return f"{self.table}: every row counts; they are stored for faster questions."
         how = "chosen privately" if self.chosen else "as declared"
+        how += ", for your questions alone" if self.own else ""
         share = "" if self.share_kept is None else f"; about {100 * self.share_kept:.0f} % of rows are kept"
         return f"{self.table}: at most {self.max_rows} rows per unit, {how}{share}."
 
@@ -61,18 +66,32 @@ def tune(session: Session, table: str, *, epsilon: Number | None, for_epsilon: N
             raise InvalidParameter("epsilon", expected="none: every row of the table counts", found=epsilon)
         session.engine.store_kept(key, 1)
         return Tuned(entry.name, 1, False, None, Price(), every_row=True)
+    if entry.max_rows_per_unit is not None and epsilon is not None:
+        raise InvalidParameter(
+            "epsilon",
+            expected=f"none: the catalog declares {entry.max_rows_per_unit} rows per unit",
+            found=epsilon,
+            hint="Take max_rows_per_unit out of the catalog to have it chosen privately.",
+        )
     if key in session.taus and epsilon is None:
-        session.engine.store_kept(key, session.taus[key])
-        return Tuned(entry.name, session.taus[key], entry.max_rows_per_unit is None, None, Price())
+        own = key in session.own_taus
+        if not own:
+            session.engine.store_kept(key, session.taus[key])
+        return Tuned(entry.name, session.taus[key], entry.max_rows_per_unit is None, None, Price(), own=own)
     if epsilon is None:
         raise CatalogError(
             f"`{entry.name}` declares no max_rows_per_unit, and choosing it costs budget.",
             hint=f"Offer a price: dither tune {entry.name} --epsilon 0.3; or declare max_rows_per_unit.",
         )
     chosen = choose_rows(session, key, epsilon=epsilon, for_epsilon=for_epsilon, groups=groups)
-    remember_rows(session, key, chosen.max_rows, chosen.share_kept)
-    session.engine.store_kept(key, chosen.max_rows)
-    return Tuned(entry.name, chosen.max_rows, True, chosen.share_kept, chosen.price)
+    own = session.own_level is not None
+    if own:
+        # Rows stored are read by everybody; for their cap they would have to be stored again.
+        remember_own_rows(session, key, chosen.max_rows, chosen.share_kept)
+    else:
+        remember_rows(session, key, chosen.max_rows, chosen.share_kept)
+        session.engine.store_kept(key, chosen.max_rows)
+    return Tuned(entry.name, chosen.max_rows, True, chosen.share_kept, chosen.price, own=own)
 
 
 def choose_rows(session: Session, key: str, *, epsilon: Number, for_epsilon: Number, groups: int) -> TunedCap:

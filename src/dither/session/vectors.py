@@ -24,7 +24,7 @@ from dither.mechanisms.running import RunningPlan
 from dither.mechanisms.running.square_root import square_root_for
 from dither.mechanisms.running.tree import choose_tree
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.plan.price import ChoiceLaw, Law, MarginalLaw, RunningLaw
+from dither.plan.laws import ChoiceLaw, Law, MarginalLaw, RunningLaw
 from dither.sql.embedded import Columns
 
 __all__ = ["as_accurate", "law_facts", "law_from_facts", "law_of", "pack", "shown_keys", "unpack"]

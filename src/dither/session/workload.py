@@ -19,7 +19,8 @@ from dither.accounting import Price, Remaining
 from dither.errors import BudgetError, GuaranteeError, InvalidParameter, QueryRefused
 from dither.exact import Number, decimal_text, exact
 from dither.plan.explain import VectorPlan, explain_plan, gaussian_notes
-from dither.plan.price import Offer, PricedPlan
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan
 from dither.session.accuracy import LARGEST_SHARE, keeps, least_share, limits_of, out_of_reach
 from dither.session.expected import ColumnExpectation, expected_columns
 from dither.session.foreseen import Foreseen, Foresight, offer_of, vectors_in
@@ -278,7 +279,7 @@ class _Planner:
         if self.session.own_level is not None:
             # An allowance also pays for what others have measured.
             price = price + foreseen.unpaid
-        explained = explain_plan(foreseen.parts, price, self.session.catalog, None)
+        explained = explain_plan(foreseen.parts, price, self.session.catalog, self.session.ledger.budget, None)
         columns = expected_columns(foreseen.priced, self.session.catalog)
         limits = self._limits(i, columns) if wanted.wish.states_accuracy else {}
         question = PlannedQuestion(
@@ -311,7 +312,7 @@ class _Planner:
             too_large = [str(each.number) for each in questions if each.charged("epsilon") > daily]
             if too_large:
                 notes.append(f"More than a day allows at once: question {', '.join(too_large)}.")
-        prices = (gaussian_notes(each.price, self.session.catalog) for each in questions)
+        prices = (gaussian_notes(each.price, self.session.ledger.budget) for each in questions)
         notes += dict.fromkeys(note for listed in prices for note in listed)
         return tuple(notes)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import duckdb
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from dither.errors import QueryRefused
 
-__all__ = ["Columns", "LONGEST_S", "MAX_DEPTH", "evaluate", "parse_json", "print_tree", "run", "tokens_of"]
+__all__ = ["Columns", "LONGEST_S", "MAX_DEPTH", "evaluate", "parse_json", "print_tree", "run", "shown", "tokens_of"]
 
 Columns = dict[str, npt.NDArray[Any]]
 """Column name -> values; masked arrays where there are NULLs; object arrays for text."""
@@ -25,12 +26,13 @@ Columns = dict[str, npt.NDArray[Any]]
 MAX_DEPTH = 1000
 LONGEST_S = 60
 """Seconds that one statement may take."""
+LONGEST_KEPT = 8_000
+"""Characters of a text whose conversion is kept; the tree of a question is some forty times as long as it."""
 
 # GLOBAL: without it most settings are those of one connection, and its cursors do not have them.
 SETTINGS = (
     f"SET GLOBAL max_expression_depth={MAX_DEPTH}",
     "SET GLOBAL TimeZone='UTC'",
-    "SET GLOBAL threads=1",
     "SET GLOBAL autoinstall_known_extensions=false",
     "SET GLOBAL autoload_known_extensions=false",
     "SET GLOBAL python_enable_replacements=false",
@@ -40,6 +42,9 @@ SETTINGS = (
     "SET GLOBAL lock_configuration=true",
 )
 
+THREADS: dict[str, str | bool | int | float | list[str]] = {"threads": 1, "async_threads": 0}
+"""From the start: threads that are sent away later have taken their memory by then."""
+
 _lock = threading.Lock()
 _database: duckdb.DuckDBPyConnection | None = None
 
@@ -48,7 +53,7 @@ def _cursor() -> duckdb.DuckDBPyConnection:
     global _database
     with _lock:
         if _database is None:
-            database = duckdb.connect(":memory:")
+            database = duckdb.connect(":memory:", config=THREADS)
             for setting in SETTINGS:
                 database.execute(setting)
             _database = database
@@ -58,11 +63,9 @@ def _cursor() -> duckdb.DuckDBPyConnection:
 def parse_json(text: str) -> dict[str, Any]:
     """DuckDB's own tree of the statements in `text`, or its description of the syntax error."""
     try:
-        row = _cursor().execute("SELECT json_serialize_sql(CAST(? AS VARCHAR))", [text]).fetchone()
+        tree: dict[str, Any] = json.loads(_converted("json_serialize_sql(CAST(? AS VARCHAR))", text))
     except duckdb.Error:
         raise QueryRefused("This text cannot be parsed as SQL.", code="P-100") from None
-    assert row is not None
-    tree: dict[str, Any] = json.loads(row[0])
     return tree
 
 
@@ -77,7 +80,18 @@ def tokens_of(text: str) -> list[tuple[int, str]]:
 
 def print_tree(tree: Mapping[str, Any]) -> str:
     """SQL text of a tree in `parse_json`'s form, after we rewrote it."""
-    row = _cursor().execute("SELECT json_deserialize_sql(CAST(? AS JSON))", [json.dumps(tree)]).fetchone()
+    return _converted("json_deserialize_sql(CAST(? AS JSON))", json.dumps(tree))
+
+
+def _converted(expression: str, text: str) -> str:
+    """What DuckDB makes of a text. Of short ones it is kept: a question explained, then asked, then asked again of new
+    rows is the same text, and a finish that reads the same columns the same tree, whatever the question filters by."""
+    return (_kept if len(text) <= LONGEST_KEPT else _kept.__wrapped__)(expression, text)
+
+
+@lru_cache(maxsize=64)
+def _kept(expression: str, text: str) -> str:
+    row = _cursor().execute(f"SELECT {expression}", [text]).fetchone()
     assert row is not None
     return str(row[0])
 
@@ -117,6 +131,25 @@ def run(
         if sql_type == "HUGEINT":
             data[name] = _whole(data[name], cursor, sql, position)
     return dict(data), sql_types
+
+
+def shown(values: npt.NDArray[Any], type: str | None) -> tuple[npt.NDArray[Any], str] | None:
+    """What `run` gives for a column that is shown as it is, and its SQL type; None where only running it tells.
+    type: that column's among the `types` of `run`."""
+    data, hidden = np.ma.getdata(values), np.ma.getmaskarray(values)
+    nulls = bool(hidden.any())
+    if nulls and type is None:
+        return None
+    match data.dtype.str, type:
+        case "<i8", None | "BIGINT":
+            sql_type = "BIGINT"
+        case "<f8", None | "DOUBLE" if not np.isnan(data).any():
+            sql_type = "DOUBLE"
+        case "|O", "VARCHAR" if all(isinstance(value, str) for value in data[~hidden]):
+            sql_type = "VARCHAR"
+        case _:
+            return None
+    return np.ma.MaskedArray(data.copy(), hidden.copy()) if nulls else data.copy(), sql_type
 
 
 def _whole(doubles: npt.NDArray[Any], cursor: duckdb.DuckDBPyConnection, sql: str, position: int) -> npt.NDArray[Any]:

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import dither
-from dither.answer.publish import NAMES, RECEIPT, check_folder
+from dither.answer.publish import NAMES, RECEIPT, check_folder, check_place
 from dither.errors import InvalidParameter
 
 COUNTS = 'SELECT region AS "<i>`r`", COUNT(*) AS n FROM people GROUP BY region'
@@ -81,6 +81,19 @@ def test_a_link_to_nowhere_and_a_file_in_place_of_the_folder_are_in_the_way(
             answer.publish(tmp_path / place)
         assert refused.value.code == "I-121"
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("name", ["/proc/out", "x" * 300, "a/" + "y" * 300 + "/b", "nul\0", "/dev/null/out"])
+def test_a_folder_that_cannot_be_made_is_known_beforehand_and_nothing_is_left(tmp_path: Path, name: str) -> None:
+    # It was found out after the answer had been paid for.
+    with pytest.raises(InvalidParameter) as refused:
+        check_place(tmp_path / name)
+    assert refused.value.code == "I-121" and not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_can_be_made_is_not_made_by_looking(tmp_path: Path) -> None:
+    check_place(tmp_path / "a" / "b")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import math
+import re
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -11,7 +16,9 @@ import numpy as np
 import pytest
 
 from dither.accounting.metric import MetricLoss
+from dither.answer.apart_words import in_language
 from dither.cli import main
+from dither.engines.points import PointFile
 from dither.ledger.apart import ApartLedger
 from dither.mechanisms import planar
 from dither.session.places import person_column
@@ -285,6 +292,27 @@ def cells(folder: Path) -> list[str]:
     return ["--radius", "2km", "--cells", "cells.parquet"]
 
 
+def test_cells_are_written_as_they_were_listed(folder: Path, cells: list[str]) -> None:
+    # 4.9 went into the plane and came back as 4.900000000000006.
+    asked = ["--lat", "lat", "--lon", "lon", "--level", "ln 100000", *CENTRE, *cells, "--cell-reach", "20km"]
+    assert main(["perturb", "points.parquet", *asked, "--out", "cells.out.csv"]) == 0
+    listed = read("cells.parquet")
+    known = {f"{lat!r},{lon!r}" for lat, lon in zip(listed["lat"].tolist(), listed["lon"].tolist(), strict=True)}
+    written = Path("cells.out.csv").read_text().splitlines()[1:]
+    assert len(written) == ROWS and set(written) <= known
+
+
+def test_places_of_a_lattice_are_written_without_the_digits_of_a_rounding(folder: Path) -> None:
+    assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    written = [number for line in Path("a.csv").read_text().splitlines()[1:] for number in line.split(",")]
+    assert max(len(number.partition(".")[2]) for number in written) <= 12
+    # They are still the lattice's points, to less than a micrometre.
+    shown = read("a.csv")
+    steps = PLANE.metres(shown["lat"], shown["lon"])
+    finest = planar.PlanarNoise.within(200, factor=4).lattice.step
+    assert np.abs(steps / float(finest) - np.rint(steps / float(finest))).max() < 1e-6
+
+
 def test_cells_are_shown_by_the_optimal_mechanism(folder: Path, cells: list[str], capsys: Captured) -> None:
     asked = ["--lat", "lat", "--lon", "lon", "--level", "ln 100000", *CENTRE, *cells, "--cell-reach", "20km"]
     assert main(["perturb", "points.parquet", *asked, "--report", "page.html"]) == 0
@@ -310,6 +338,24 @@ def test_places_beyond_reach_of_the_cells_and_options_that_clash_are_refused(
     assert not Path("points.places.ledger").exists()
 
 
+@pytest.mark.parametrize("people", [[], ["--person", "person", "--points-per-person", "1"]])
+def test_a_chinese_statement_has_no_english_sentence_in_it(folder: Path, people: list[str], capsys: Captured) -> None:
+    # What was released, and the metric, were the ledger's English words.
+    assert main(["perturb", "points.parquet", *ASKED, *CENTRE, *people]) == 0
+    capsys.readouterr()
+    assert main(["perturb", "points.parquet", "--statement", "--lang", "zh"]) == 0
+    text = capsys.readouterr().out
+    assert "200m 以内水平 ln 4, " in text and "平面上的米 (以 52.37, 4.9 为中心), " in text
+    known = {"Dither", "epsilon", "points", "ln", "person", "keep", "sqrt", "parquet", "places", "ledger"}
+    assert set(re.findall(r"(?a:\b[A-Za-z]{2,}\b)", text)) <= known, text
+
+
+@pytest.mark.parametrize("words", ["of another version", "level ln 4", "", "metric privacy in years of age", "level 2"])
+def test_words_of_another_version_are_kept_as_they_are(words: str) -> None:
+    assert in_language(words, "en") == words
+    assert in_language(words, "zh").endswith(words.removeprefix("metric privacy in "))
+
+
 def test_the_statement_of_a_data_set_tells_of_its_places(folder: Path, capsys: Captured) -> None:
     Path("dither.toml").write_text(
         '[dataset]\nname = "calls"\nledger = "calls.ledger"\n[source]\nurl = "points.parquet"\n'
@@ -330,6 +376,10 @@ def test_the_statement_of_a_data_set_tells_of_its_places(folder: Path, capsys: C
     assert main(["statement"]) == 0
     text = capsys.readouterr().out
     assert "metres in the plane about 52.37, 4.9" in text and "ln 4 within 200m" in text
+    assert main(["statement", "--lang", "zh"]) == 0
+    text = capsys.readouterr().out
+    assert "平面上的米 (以 52.37, 4.9 为中心), 按列 person 中的每个人计算" in text
+    assert "200m 以内水平 ln 4, 每人至多 2 个点" in text and "metric privacy in" not in text
 
 
 ALL = ["perturb", "points.parquet", *ASKED, *CENTRE]
@@ -425,3 +475,52 @@ def test_the_folder_is_no_file_of_places(folder: Path, capsys: Captured) -> None
     for place in (".", "..", "/"):
         assert main(["perturb", place, *ASKED, *CENTRE]) in (2, 4)
         assert "does not know" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["ApartLedger.reserve", "PointFile.write", "os.link"])
+def test_a_process_that_is_killed_leaves_no_empty_file_in_the_name_of_a_release(folder: Path, where: str) -> None:
+    # The name was held by an empty file: after a kill it stood there, looked like a release, and was in the way.
+    kill = "lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)"
+    code = (
+        "import os, signal; from dither.session.places import ApartLedger, PointFile; from dither.cli import main\n"
+        f"{where} = {kill}\nmain({['perturb', 'points.csv', *ASKED, *CENTRE, '--out', 'a.csv']!r})"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert not Path("a.csv").exists()
+    assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    assert len(read("a.csv")["lat"]) == ROWS and not Path(".a.csv.being-written").exists()
+
+
+def test_a_name_that_another_process_is_writing_costs_nothing(folder: Path, capsys: Captured) -> None:
+    with Path(".a.csv.being-written").open("w") as claimed:
+        fcntl.flock(claimed, fcntl.LOCK_EX)
+        assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 2
+    assert "another process" in capsys.readouterr().err
+    assert not Path("points.places.ledger").exists() or spent().epsilon == 0
+
+
+def test_a_name_that_is_taken_meanwhile_is_left_alone_and_the_release_is_not_lost(
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_points = PointFile.write
+
+    def slow(*arguments: object, **more: object) -> Path:
+        Path("a.csv").write_text("mine")
+        return write_points(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PointFile, "write", slow)
+    assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    assert Path("a.csv").read_text() == "mine" and len(read("a-2.csv")["lat"]) == ROWS
+    assert "a-2.csv" in capsys.readouterr().err
+
+
+def test_a_file_system_without_links_has_the_release_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refused)
+    assert main(["perturb", "points.csv", *ASKED, *CENTRE, "--out", "a.csv"]) == 0
+    assert len(read("a.csv")["lat"]) == ROWS

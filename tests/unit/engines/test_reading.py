@@ -14,7 +14,7 @@ import pytest
 import dither
 from dither.cli import main
 from dither.engines.points import PointFile
-from dither.errors import EngineUnavailable
+from dither.errors import EngineMismatch, EngineUnavailable, InvalidParameter
 from dither.noise import insecure_seeded
 from dither.secret import open_secret
 
@@ -54,6 +54,55 @@ def test_a_folders_name_is_no_value_of_a_column(folder: Path, place: str) -> Non
     with dither.open(folder / "dither.toml", entropy=insecure_seeded(1)) as db:
         answer = db.ask("SELECT age, COUNT(*) AS n FROM d GROUP BY age ORDER BY age", epsilon=100)
         assert [round(row[1]) for row in answer.rows()][:6] == [100, 100, 0, 0, 0, 0]
+
+
+BY_YEAR = CATALOG.replace("age = {{ type", "year = {{ type").replace("[0, 9]", "[2000, 2030]")
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [(".", 'source = "d/*/part.parquet"'), ("d/*/part.parquet", ""), ("d/year=2024/part.parquet", "")],
+)
+@pytest.mark.parametrize("wanted", ["year", "Year"])
+def test_a_column_that_only_folders_name_is_said_to_be_none(
+    folder: Path, place: str, source: str, wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # "has no column `year`, remove it" left its owner to find out why other programs see one.
+    for year in (2024, 2025):
+        (folder / "d" / f"year={year}").mkdir(parents=True)
+        rows = f"SELECT 1000 * {year} + i AS u FROM range(200) AS r(i)"
+        duckdb.sql(f"COPY ({rows}) TO '{folder}/d/year={year}/part.parquet'")
+    text = BY_YEAR.format(place=place).replace("year = {", f"{wanted} = {{")
+    (folder / "dither.toml").write_text(text.replace("[tables.d]\n", f"[tables.d]\n{source}\n"), encoding="utf-8")
+    with pytest.raises(EngineMismatch, match="no column") as refused:
+        dither.open(folder / "dither.toml")
+    assert f"`{wanted}=...`" in str(refused.value.hint) and "hive_partitioning = true" in str(refused.value.hint)
+    assert main(["check"]) == 2
+    assert "not read as a column" in " ".join(capsys.readouterr().out.split())
+    # What it says is a way forward.
+    files = f"{folder}/d/*/part.parquet"
+    duckdb.sql(f"COPY (SELECT * FROM read_parquet('{files}', hive_partitioning = true)) TO '{folder}/whole.parquet'")
+    (folder / "dither.toml").write_text(BY_YEAR.format(place="whole.parquet"), encoding="utf-8")
+    with dither.open(folder / "dither.toml", entropy=insecure_seeded(1)) as db:
+        assert abs(db.ask("SELECT COUNT(*) AS n FROM d WHERE year = 2025", epsilon=100).scalar() - 200) < 2
+
+
+def test_a_unit_or_a_bound_that_only_a_folder_names_is_said_to_be_none(folder: Path) -> None:
+    file = folder / "town=5" / "d.parquet"
+    file.parent.mkdir()
+    duckdb.sql(f"COPY (SELECT i AS u FROM range(200) AS r(i)) TO '{file}'")
+    for given in ({"privacy_unit": "town"}, {"privacy_unit": "u", "bounds": {"town": (0, 9)}}):
+        with pytest.raises(InvalidParameter) as refused:
+            dither.open(file, budget=1, **given)
+        assert "`town=...`" in str(refused.value.hint)
+
+
+def test_a_column_that_is_nowhere_is_not_said_to_be_in_a_folder(folder: Path) -> None:
+    text = CATALOG.format(place="age=5/d.parquet").replace("age = {", "agee = {")
+    (folder / "dither.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(EngineMismatch, match="no column") as refused:
+        dither.open(folder / "dither.toml")
+    assert "age" in str(refused.value.hint) and "=..." not in str(refused.value.hint)
 
 
 @pytest.mark.parametrize("name", ["d.parquet", "d.csv"])

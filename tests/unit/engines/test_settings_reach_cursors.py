@@ -40,6 +40,11 @@ def test_settings_of_the_finish(line: str) -> None:
         assert in_force(embedded._cursor(), name) == value
 
 
+@pytest.mark.parametrize(("name", "value"), embedded.THREADS.items())
+def test_threads_of_the_finish(name: str, value: object) -> None:
+    assert in_force(embedded._cursor(), name) == str(value)
+
+
 @pytest.mark.parametrize("line", engine.SETTINGS)
 def test_settings_of_the_engine(line: str) -> None:
     world = World(catalog_text(TABLES), {"t": "uid BIGINT, seen TIMESTAMPTZ"})

@@ -10,7 +10,15 @@ import pytest
 from scipy import stats
 
 from dither.errors import InvalidParameter
-from dither.mechanisms import Histograms, choose_end, choose_quantile, choose_quantiles, quantiles
+from dither.mechanisms import (
+    Histograms,
+    choose_end,
+    choose_end_of_each,
+    choose_quantile,
+    choose_quantile_of_each,
+    choose_quantiles,
+    quantiles,
+)
 from dither.mechanisms.quantile import rank_sensitivity
 from dither.mechanisms.quantile_ends import ranks_aside
 from dither.mechanisms.quantiles import levels_of
@@ -188,6 +196,72 @@ def test_an_extreme_of_much_epsilon_is_the_extreme_and_never_the_bound(rows, lev
         )  # fmt: skip
         if rows:
             assert found == (min(rows) if level == 0 else max(rows))
+
+
+MANY = [{}, {0: 3}, {1: 2, 3: 1}, {0: 1, 1: 30, 4: 1}, {2: 400}, {0: 2, 1: 1, 2: 1, 3: 1, 4: 3}]
+"""Groups of every kind: none occupied, one cell, gaps, no gap, ties."""
+
+
+def follows(found, law, draws):
+    """Is what was found so often drawn from the law? False alarm < 1e-9."""
+    seen = Counter(found)
+    assert set(seen) <= set(law)
+    common = [key for key, p in law.items() if p * draws >= 5]
+    observed, share = [seen[key] for key in common], sum(law[key] for key in common)
+    assert sum(observed) >= draws * share - 6 * math.sqrt(draws)
+    expected = [law[key] / share * sum(observed) for key in common]
+    return len(common) == 1 or stats.chisquare(observed, expected).pvalue > 1e-9
+
+
+@pytest.mark.parametrize("quantile", [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1)])
+def test_many_groups_at_once_have_the_law_of_each_alone(quantile):
+    # 5,000 groups of each of six kinds in turn; catches another group's ranks, aims or gaps, a common denominator left
+    # out, and an epsilon 25 % off.
+    each, epsilon = 5_000, Fraction(7, 10)
+    groups = histograms([{cell - 2: n for cell, n in rows.items()} for rows in MANY] * each, lo=-2, hi=2)
+    cells = choose_quantile_of_each(groups, quantile=quantile, epsilon=epsilon, max_rows=1, entropy=insecure_seeded(5))
+    assert cells.shape == (len(MANY) * each,) and -2 <= cells.min() <= cells.max() <= 2
+    per_rank = epsilon / rank_sensitivity(quantile, "add_remove")
+    for kind, rows in enumerate(MANY):
+        total = Fraction(sum(rows.values()))
+        aim = quantile * total
+        if quantile in (0, 1):
+            inside = Fraction(max(1, round(4 * math.log(5) / float(per_rank))), 2)
+            at = min(inside, max(total - Fraction(1, 2), Fraction(1, 2)))
+            aim = at if quantile == 0 else total - at
+        law = single_law(rows, aim, cells=5, per_rank=per_rank)
+        assert follows((cells[kind :: len(MANY)] + 2).tolist(), law, each)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_the_ends_of_many_groups_at_once_have_the_law_of_each_alone(side):
+    each, epsilon, quantile = 5_000, Fraction(3, 2), Fraction(1, 3)
+    groups = histograms([{cell - 2: n for cell, n in rows.items()} for rows in MANY] * each, lo=-2, hi=2)
+    cells, known = choose_end_of_each(
+        groups, quantile=quantile, side=side, epsilon=epsilon, max_rows=1, entropy=insecure_seeded(6)
+    )
+    assert np.all(cells[~known] == 2 * side)
+    per_rank = epsilon / rank_sensitivity(quantile, "add_remove")
+    for kind, rows in enumerate(MANY):
+        total = Fraction(sum(rows.values()))
+        aim = quantile * total + side * ranks_aside(5, per_rank)
+        beyond = max(aim, Fraction(0)) if side < 0 else max(total - aim, Fraction(0))
+        law = single_law(rows, aim, cells=5, per_rank=per_rank, beyond=beyond)
+        own = slice(kind, None, len(MANY))
+        found = [
+            cell + 2 if sure else None for cell, sure in zip(cells[own].tolist(), known[own].tolist(), strict=True)
+        ]
+        assert follows(found, law, each)
+
+
+def test_one_group_alone_is_the_case_of_one():
+    rows = {1: 2, 3: 1}
+    cells, counts = (np.array(part, dtype=np.int64) for part in (list(rows), list(rows.values())))
+    terms = {"quantile": Fraction(1, 2), "epsilon": Fraction(1), "max_rows": 2}
+    one = choose_quantile(cells, counts, lo=0, hi=9, entropy=insecure_seeded(3), **terms)
+    each = choose_quantile_of_each(histograms([rows], lo=0, hi=9), entropy=insecure_seeded(3), **terms)
+    assert each.tolist() == [one]
+    assert choose_quantile_of_each(histograms([], lo=0, hi=9), **terms).tolist() == []
 
 
 # Ends of intervals -------------------------------------------------------------------------------------------------

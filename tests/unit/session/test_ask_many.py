@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from dither.errors import InvalidParameter, QueryRefused
-from dither.plan.price import MarginalLaw
+from dither.plan.laws import MarginalLaw
 from support.clinic import clinic
 from support.exactly import assert_same, noise_off, plain_answer
 from support.worlds import World
@@ -116,6 +116,76 @@ def test_the_same_number_asked_twice_is_measured_once(world: World) -> None:
     assert len(explained.vectors) == len(world.session.explain(BY_FLAG, epsilon=1).vectors)
     answers = world.session.ask_many([BY_FLAG, "SELECT flag, SUM(age) AS total FROM t GROUP BY flag"], epsilon=1)
     assert sorted(map(str, answers[0].rows())) == sorted(map(str, answers[1].rows()))
+
+
+SAME_ROWS = [
+    "SELECT {key}, COUNT(*) AS n, SUM(age) AS s FROM t WHERE age > 20 GROUP BY {key}",
+    "SELECT {key}, AVG(income) AS m, COUNT(*) AS n, COUNT_IF(flag) AS f FROM t WHERE age > 20 GROUP BY {key}",
+    "SELECT {key}, SUM(income) AS i, COUNT(age) AS a FROM t WHERE age > 20 GROUP BY {key}",
+    "SELECT {key} FROM t WHERE age > 20 GROUP BY {key}",
+]
+
+
+@pytest.mark.parametrize("key", ["region", "note"])
+@pytest.mark.parametrize("offer", [{"epsilon": 1000}, {"rho": 1000}])
+def test_a_number_beside_different_others_is_measured_once(world: World, key: str, offer: dict[str, int]) -> None:
+    # COUNT(*) beside SUM(age) and beside AVG(income) was two vectors, each with half the offer's share.
+    questions = [sql.format(key=key) for sql in SAME_ROWS]
+    explained = world.session.explain_many(questions[:2], **offer)
+    assert [vector.what.split(" by")[0] for vector in explained.vectors].count("COUNT(*)") == 1
+    plain = world.plain()
+    with noise_off():
+        answers = world.session.ask_many(questions, **offer)
+    for sql, answer in zip(questions, answers, strict=True):
+        assert_same(answer.rows(), plain_answer(plain, sql), sql)
+    names = [vector.identity for vector in world.ledger.vectors_in(str(answers.receipt.entry))]
+    assert len(names) == len(set(names)) > 3
+
+
+@pytest.mark.parametrize("offer", [{"epsilon": Fraction(1)}, {"rho": Fraction(1)}])
+def test_a_number_that_several_want_has_the_share_of_who_wants_it_most(
+    world: World, offer: dict[str, Fraction]
+) -> None:
+    questions = [sql.format(key="region") for sql in SAME_ROWS[:2]]
+    heavy, light = (
+        {v.what.split(" by")[0]: v.scale for v in world.session.explain_many(questions, weights=w, **offer).vectors}
+        for w in ([1, 3], [1, 1])
+    )
+    sums = [what for what in heavy if what.startswith("SUM(age)")]
+    assert heavy["COUNT(*)"] < light["COUNT(*)"] and all(heavy[what] > light[what] for what in sums) and sums
+    (meter, most), *_ = offer.items()
+    assert getattr(world.session.explain_many(questions, weights=[1, 3], **offer).price, meter) <= most
+
+
+def test_parts_of_one_question_over_the_same_rows_measure_once_too(world: World) -> None:
+    parts = [
+        "(SELECT region, SUM(age) AS s, COUNT(*) AS n FROM t GROUP BY region)",
+        "(SELECT region, SUM(income) AS s, COUNT(*) AS n FROM t GROUP BY region)",
+    ]
+    joined = f"{parts[0]} AS a JOIN {parts[1]} AS b ON a.region = b.region"
+    sql = f"SELECT a.region, a.s / b.s AS r, a.n - b.n AS d FROM {joined}"
+    explained = world.session.explain(sql, epsilon=1)
+    assert [vector.what.split(" by")[0] for vector in explained.vectors].count("COUNT(*)") == 1 and len(
+        explained.vectors
+    ) == 3
+    answer = world.session.ask(sql, epsilon=1)
+    assert all(row[2] == 0 for row in answer.rows())
+    low, high = answer.intervals[2]
+    assert list(low) == list(high) == [0.0] * len(answer)
+    with noise_off():
+        assert_same(world.session.ask(sql, epsilon=1000).rows(), plain_answer(world.plain(), sql), sql)
+
+
+def test_intervals_of_merged_questions_are_those_of_their_own_numbers(world: World) -> None:
+    questions = [sql.format(key="region") for sql in SAME_ROWS[:3]]
+    answers = world.session.ask_many(questions, epsilon=3)
+    for answer in answers:
+        together = answer.simultaneous()
+        for place, (low, high) in answer.intervals.items():
+            value = [float(row[place]) for row in answer.rows()]
+            assert all(a < v < b for a, v, b in zip(low, value, high, strict=True))
+            assert all(together.intervals[place][0] <= low)
+        assert answer.about()
 
 
 def test_intervals_receipts_and_words_are_each_question_s_own(world: World) -> None:

@@ -9,8 +9,9 @@ import duckdb
 import pytest
 
 import dither
+from dither.errors import InvalidParameter
 from dither.mechanisms.max_rows import MARGIN
-from dither.plan.price import Offer
+from dither.plan.offer import Offer
 from dither.session.decide import REMEMBERED_GROUPS, _epsilon, rows_share
 
 CATALOG = """
@@ -50,6 +51,57 @@ def test_what_was_chosen_for_many_groups_cuts_nobody_elses_rows(tmp_path, key, k
         assert bool(session.taus) == kept
         answer = session.ask("SELECT COUNT(*) AS n FROM t", epsilon=2)
         assert 30_000 < answer.scalar() < 42_000
+
+
+def _visits(folder):
+    """20 rows of each of 2,000 patients."""
+    with duckdb.connect(str(folder / "visits.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER, few INTEGER, many INTEGER, x DOUBLE)")
+        connection.execute("INSERT INTO t SELECT i // 20, i % 9 + 1, i % 1000 + 1, i % 100 FROM range(40000) AS r(i)")
+    (folder / "dither.toml").write_text(CATALOG)
+
+
+def test_what_an_analyst_tunes_cuts_nobody_elses_rows(tmp_path):
+    # tune(groups=10**6) by one analyst kept 1 row in 20 in everybody's counts from then on.
+    _visits(tmp_path)
+    with dither.open(tmp_path / "dither.toml", analyst="a") as session:
+        tuned = session.tune("t", epsilon=1, groups=10**6)
+        assert tuned.own and "your questions alone" in str(tuned) and session.taus["t"] == tuned.max_rows < 5
+        again = session.tune("t")
+        assert again.own and again.charged.epsilon == 0
+    assert not (tmp_path / "l.kept.duckdb").exists()
+    with dither.open(tmp_path / "dither.toml", analyst="b") as session:
+        assert not session.taus
+        assert 30_000 < session.ask("SELECT COUNT(*) AS n FROM t", epsilon=2).scalar() < 42_000
+    with dither.open(tmp_path / "dither.toml", analyst="a") as session:
+        assert session.taus["t"] == tuned.max_rows
+        assert session.ask("SELECT COUNT(*) AS n FROM t", epsilon=2).scalar() < 12_000
+    with dither.open(tmp_path / "dither.toml", analyst="b") as session:
+        assert session.taus["t"] > 10
+
+
+def test_what_the_owner_tunes_holds_for_every_analyst_who_has_not_tuned(tmp_path):
+    _visits(tmp_path)
+    declared = CATALOG.replace("[analysts.a]\nepsilon = 100\n[analysts.b]\nepsilon = 100\n", "")
+    (tmp_path / "owner.toml").write_text(declared)
+    with dither.open(tmp_path / "dither.toml", analyst="a") as session:
+        own = session.tune("t", epsilon=1, groups=10**6).max_rows
+    with dither.open(tmp_path / "owner.toml") as session:
+        tuned = session.tune("t", epsilon=1)
+        assert not tuned.own and tuned.max_rows != own
+    for analyst, rows in (("a", own), ("b", tuned.max_rows)):
+        with dither.open(tmp_path / "dither.toml", analyst=analyst) as session:
+            assert session.taus["t"] == rows
+
+
+def test_declared_rows_are_not_chosen_anew(tmp_path):
+    # They were, for the rest of the session, and stored for everybody.
+    _visits(tmp_path)
+    (tmp_path / "dither.toml").write_text(CATALOG.replace('= "id"', '= "id"\nmax_rows_per_unit = 3'))
+    with dither.open(tmp_path / "dither.toml", analyst="a") as session:
+        with pytest.raises(InvalidParameter, match="declares 3 rows"):
+            session.tune("t", epsilon=1)
+        assert session.taus["t"] == 3 and session.tune("t").max_rows == 3 and session.budget().spent.epsilon == 0
 
 
 def test_choices_and_question_together_cost_no_more_than_the_offer(tmp_path):

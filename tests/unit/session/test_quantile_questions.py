@@ -15,7 +15,7 @@ from dither.accounting import ComposedEvent, ExponentialEvent
 from dither.answer import files
 from dither.errors import DitherError, InvalidParameter, QueryRefused
 from dither.noise import insecure_seeded
-from dither.plan.price import Offer
+from dither.plan.offer import Offer
 from dither.session.session import Session
 
 ROWS = 2_000

@@ -141,6 +141,7 @@ def test_every_print_says_that_it_is_not_differential_privacy(opened) -> None:
         assert "random DP" in shown and "not differential privacy" in shown
     chinese = answer.about("zh")
     assert "不是差分隐私" in chinese and "随机差分隐私" in chinese
+    assert "公开表 survey 的行" in chinese and "random DP over" not in chinese
     assert "±" in repr(answer) and "gamma 0.05" in repr(answer) and "a ledger of its own" in repr(answer)
     with pytest.raises(InvalidParameter):
         answer.about("fr")
@@ -457,8 +458,11 @@ def test_the_statement_tells_of_it_in_both_languages(opened) -> None:
     told = {language: to_markdown(stated(session, language)) for language in ("en", "zh")}
     assert "This is not differential privacy" in told["en"] and "Neither the figures above nor the odds" in told["en"]
     assert "它不是差分隐私" in told["zh"] and "上述数字与把握对其不成立" in told["zh"]
-    for text in told.values():
-        assert "random DP over the rows of the public table survey" in text and "epsilon 1, gamma 0.05" in text
+    assert "random DP over the rows of the public table survey" in told["en"]
+    # What the ledger keeps in English words stayed English.
+    assert "总体 公开表 survey 的行 上的随机差分隐私" in told["zh"] and "random DP over" not in told["zh"]
+    assert "统计量 " in told["zh"] and "; norm " not in told["zh"]
+    assert all("epsilon 1, gamma 0.05" in text for text in told.values())
     figures = json.loads(to_json(stated(session)))["figures"]
     assert figures["apart"][0]["total"] == "epsilon 1, gamma 0.05" and figures["spent"]["epsilon"] == "0"
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dither.errors import BudgetError, BudgetExceeded, DitherError, InvalidParameter, PolicyRefused, QueryRefused
-from dither.plan.price import Offer, PricedPlan
+from dither.plan.offer import Offer
+from dither.plan.price import PricedPlan
 from dither.session.accuracy import least_offer, least_share
 from dither.session.offers import offered
 from dither.session.session import Session

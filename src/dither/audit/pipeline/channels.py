@@ -21,6 +21,7 @@ from dither.audit.pipeline.world import Tables, World
 from dither.catalog.load import loads
 from dither.catalog.model import Catalog, Table
 from dither.engines.duckdb import DuckDBEngine
+from dither.engines.relations import Extent
 from dither.engines.sources import Enforced, view_name
 from dither.errors import DitherError, EngineError
 from dither.ledger.ledger import Ledger
@@ -159,6 +160,9 @@ class _Failing:
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        return None
 
     def close(self) -> None:
         """Nothing is held."""

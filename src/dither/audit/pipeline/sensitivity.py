@@ -35,7 +35,7 @@ from dither.mechanisms.residual.integers import residual_of
 from dither.noise import Entropy
 from dither.plan import nodes
 from dither.plan.cubes import cell_places
-from dither.plan.price import MarginalLaw, RunningLaw
+from dither.plan.laws import MarginalLaw, RunningLaw
 from dither.plan.running import Axis, axis_of
 from dither.session.vectors import law_from_facts
 

@@ -19,7 +19,8 @@ from dither.catalog.model import Analyst, Catalog, ColumnType, ColumnUnit, Refer
 from dither.catalog.schema import SchemaTable
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.duckdb import DuckDBEngine
-from dither.engines.sources import Enforced, view_name
+from dither.engines.relations import Extent
+from dither.engines.sources import Enforced, extent_in_duckdb, view_name
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy
 from dither.plan import nodes
@@ -71,7 +72,7 @@ class _Invented:
         self.connection: duckdb.DuckDBPyConnection | None = None
         self.rows: dict[str, Rows] = {}
         self.state = 0
-        """Counts what was loaded: the physical version, where rows of heavy units are stored beside it."""
+        """Counts what was loaded: the physical version."""
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
         # Tables of a dozen rows: a second thread costs more than it gives.
@@ -106,6 +107,9 @@ class _Invented:
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
+
+    def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
+        return extent_in_duckdb(cursor, quote_name(view_name(key)))
 
     def close(self) -> None:
         """Nothing is held."""
@@ -202,15 +206,20 @@ class World:
             self.source.rows[table] = rows
             self.source.run(f"DELETE FROM {quote_name(view_name(table))}")
             self.source.insert(table, rows)
-        if self._stored is not None:
-            self.source.state += 1
-            self.watched.refresh()
-            for table, tau in self.taus.items() if store else ():
+        self._moved()
+        if self._stored is not None and store:
+            for table, tau in self.taus.items():
                 self.watched.store_kept(table, tau)
 
     def fill(self, table: str, select: str) -> None:
         """Add the rows of a SELECT of the audit's own, for thousands of them."""
         self.source.run(f"INSERT INTO {quote_name(view_name(table))} {select}")
+        self._moved()
+
+    def _moved(self) -> None:
+        """The rows are others: what the engine knew of them is no longer true."""
+        self.source.state += 1
+        self.watched.refresh()
 
     def read(self, measures: Sequence[nodes.Measure]) -> list[list[Cells]]:
         """What these measures read now, opened: per measure and vector, over all its groups."""

@@ -89,8 +89,15 @@ OPENS = "kind = 'reserved'"
 SETTLES = "kind IN ('answered', 'void', 'failed', 'lost')"
 
 
+_PARTIAL: dict[str, list[str]] = {}
+"""Table -> statements that make its partial indexes. As text, which both databases read alike: an Index with a
+condition for PostgreSQL loads all that SQLAlchemy knows of PostgreSQL, for a ledger in a file too."""
+
+
 def _partial_unique(name: str, *columns: Column[Any], where: str) -> None:
-    Index(name, *columns, unique=True, sqlite_where=text(where), postgresql_where=text(where))
+    table = columns[0].table.name
+    listed = ", ".join(column.name for column in columns)
+    _PARTIAL.setdefault(table, []).append(f"CREATE UNIQUE INDEX {name} ON {table} ({listed}) WHERE {where}")
 
 
 _partial_unique("dither_log_opened_once", log.c.entry, where=OPENS)
@@ -214,6 +221,8 @@ def _create(connection: Connection, tables: MetaData, application_id: int) -> No
         connection.execute(text(f"PRAGMA application_id = {application_id}"))
     tables.create_all(connection, checkfirst=False)
     names = [table.name for table in tables.sorted_tables]
+    for statement in (index for name in names for index in _PARTIAL.get(name, ())):
+        connection.execute(text(statement))
     for statement in _trigger_statements(connection.dialect.name, names):
         connection.execute(text(statement))
 

@@ -31,7 +31,7 @@ def test_usual_patterns_are_accepted_with_their_groups(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", ACCEPTED)
 def test_duckdb_takes_every_accepted_pattern(pattern: str) -> None:
-    assert duckdb.execute("SELECT regexp_matches('', ?)", [pattern]).fetchone() is not None
+    assert duckdb.execute("SELECT regexp_matches('', ?)", [pattern]).fetchall()
 
 
 @pytest.mark.parametrize("pattern", [*NOT_OF_THE_KIND, *MANY_STATES])

@@ -1,0 +1,109 @@
+"""Clamped columns in doubles that hold whole numbers: exact, and without a branch for what is out of bounds.
+
+Flow: `emit` asks for the sum, or the cell, of a stored, bounded column here first; where doubles could round, it adds
+integers.
+A value x goes to the grid by adding and so rounding at M = 3/2 * 2^52 steps, and is clamped by |x - lo| - |x - hi|,
+which is 2 min(max(x, lo), hi) - lo - hi. All of it is whole numbers of steps below 2^53, so nothing is rounded but x.
+Proof: docs/proofs/mechanisms/double-sums.md. Decision: docs/decisions/0027-clamped-sums-in-doubles.md
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dither.catalog.model import fold
+from dither.engines.relations import Emission, float_text
+from dither.plan import nodes
+from dither.plan.nodes import Scan, Vector
+from dither.sql.expressions import Expr
+from dither.sql.printing import quote_name
+from dither.sql.types import Kind
+
+__all__ = ["double_cell", "double_sum"]
+
+EXACT = 2**53
+"""Whole numbers up to here are doubles, and so are their sums and differences."""
+NEAR = 2**50
+"""Values of at most this many steps are rounded to the grid by one addition, and their distances are exact."""
+_SMALL = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
+
+
+def double_sum(vector: Vector, rows: nodes.Rows, emission: Emission, condition: str) -> str | None:
+    """SQL of a group's sum of the vector's contributions, as BIGINT, or None where doubles would not be exact, or not
+    faster. vector: of kind sum, over a stored column with bounds.  condition: a FILTER clause, or nothing."""
+    expr = vector.expr
+    assert expr is not None
+    if expr.type.kind not in (Kind.INTEGER, Kind.DOUBLE):
+        return None
+    scan = _one_to_one(rows)
+    extent = None if scan is None else emission.extent(scan.table)
+    # Beside the terms as written: sums of them without their constant, should the engine take it out of the sum.
+    largest = max(abs(vector.lo), abs(vector.hi), vector.hi - vector.lo)
+    if scan is None or extent is None or extent.rows * largest > EXACT:
+        return None
+    twice = _twice(vector, expr, _ends(expr, rows, emission), nan="")
+    return None if twice is None else f"CAST(sum({twice}){condition} * {_text(1 / (2 * vector.step))} AS BIGINT)"
+
+
+def double_cell(vector: Vector, rows: nodes.Rows, emission: Emission) -> str | None:
+    """SQL of the grid cell of a stored, bounded column of doubles, as INTEGER: within [lo, hi], NULL for NULL, above hi
+    for NaN. No NULL is written into it, for then the engine would not know the range of what it counts."""
+    expr = vector.expr
+    assert expr is not None
+    if expr.type.kind is not Kind.DOUBLE:
+        return None
+    twice = _twice(vector, expr, _ends(expr, rows, emission), nan=f" ELSE {_text(2 * (vector.hi + 1) * vector.step)}")
+    return None if twice is None else f"CAST(({twice}) * {_text(1 / (2 * vector.step))} AS INTEGER)"
+
+
+def _ends(expr: Expr, rows: nodes.Rows, emission: Emission) -> tuple[float, float] | None:
+    """What the engine knows of the values of the column."""
+    scan = _one_to_one(rows)
+    extent = None if scan is None else emission.extent(scan.table)
+    if scan is None or extent is None:
+        return None
+    name = next((column.name for column in scan.columns if column.id == expr.args[0].payload), "")
+    return extent.ends.get(fold(name))
+
+
+def _twice(vector: Vector, expr: Expr, ends: tuple[float, float] | None, *, nan: str) -> str | None:
+    """SQL of a DOUBLE, NULL for NULL: twice the contribution, in the unit of the column. nan: what NaN becomes, as the
+    last arm of a CASE; NULL if nothing."""
+    raw = quote_name(str(expr.args[0].payload))
+    step, lo, hi = vector.step, vector.lo, vector.hi
+    low, high = lo + vector.center, hi + vector.center
+    if expr.type.kind is Kind.INTEGER:
+        stored = expr.payload[1]  # type: ignore[index]
+        inside = ends is not None and low <= ends[0] and ends[1] <= high
+        # Where all values are inside, the engine folds the clamp away, and integers are added as they are.
+        if step != 1 or inside or stored not in (*_SMALL, "BIGINT"):
+            return None
+        rounding, near = 0, f"CAST({raw} AS DOUBLE)"
+        known = stored in _SMALL
+    else:
+        rounding, known = 3 * 2**51, False
+        if rounding * step > 2**1000:
+            return None
+        near = f"({raw} + {_text(rounding * step)})"
+    shift = f" + {_text((lo + hi) * step)}" if lo + hi else ""
+    clamped = f"abs({near} - {_text((rounding + low) * step)}) - abs({near} - {_text((rounding + high) * step)}){shift}"
+    if known or (ends is not None and -NEAR * step <= Fraction(ends[0]) and Fraction(ends[1]) <= NEAR * step):
+        return clamped
+    far = f"{raw} NOT BETWEEN {_text(-NEAR * step)} AND {_text(NEAR * step)}"
+    least, most = _text(2 * lo * step), _text(2 * hi * step)
+    # Too far for doubles to be exact; infinities are among these, and NaN, which stays NULL.
+    outside = f"CASE WHEN {raw} < 0 THEN {least} WHEN {raw} <= CAST('infinity' AS DOUBLE) THEN {most}{nan} END"
+    return f"CASE WHEN {far} THEN {outside} ELSE {clamped} END"
+
+
+def _one_to_one(rows: nodes.Rows) -> Scan | None:
+    """The scan below, if every row here is a row of it and none is there twice."""
+    while isinstance(rows, nodes.Filter | nodes.Project | nodes.UnitWindow):
+        rows = rows.input
+    return rows if isinstance(rows, Scan) else None
+
+
+def _text(value: Fraction | int) -> str:
+    exact = float(value)
+    assert Fraction(exact) == value
+    return float_text(exact)

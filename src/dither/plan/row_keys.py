@@ -1,0 +1,134 @@
+"""What tells the rows of a finish apart, shown or not: replicates of an answer are matched by it.
+
+Flow: `grouped` and `finish` keep it beside each tree they make; `answer.finishing` runs it when somebody looks at the
+intervals of computed columns. Without it the first row of a replicate, which may be another group's, would stand for
+the first row of the answer.
+Proof: docs/proofs/answer/intervals.md
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dither.sql.bind import AGGREGATES
+
+__all__ = ["Keyed", "KeyedSource", "holds", "is_aggregate", "is_window", "joined", "over", "over_groups", "renamed"]
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A finish with columns behind its own that tell its rows apart; where there can be one row, none are needed."""
+
+    tree: Json
+    """The rows of the answer."""
+    uncut: Json
+    """The same rows and, where it can be told, those that LIMIT, HAVING, QUALIFY or WHERE left out by a noisy number:
+    in a replicate a row of the answer may be among these."""
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class KeyedSource:
+    """The same of a FROM clause. `columns`: paths, as it names them."""
+
+    tree: Json
+    uncut: Json
+    columns: tuple[tuple[str, ...], ...]
+    is_join: bool = False
+
+
+def over_groups(finished: Json, source: Json, keys: Sequence[Json]) -> Keyed | None:
+    """A SELECT whose rows are those of noisy tables. keys: their columns, in `source`."""
+    shown = [item["column_names"] for item in finished["select_list"] if item["class"] == "COLUMN_REF"]
+    if _merges(finished) and not all(key["column_names"] in shown for key in keys):
+        return None
+    tree = {**finished, "from_table": source}
+    return _with_keys(tree, _uncut(tree), keys)
+
+
+def over(finished: Json, source: KeyedSource | None, keys: Sequence[Json]) -> Keyed | None:
+    """A SELECT over a FROM clause of noisy tables. keys: the source's columns, as trees."""
+    items = finished["select_list"]
+    by_all = finished.get("aggregate_handling") != "STANDARD_HANDLING" and not all(map(_aggregates, items))
+    if finished["group_expressions"] or by_all:
+        return None
+    if finished["having"] is not None or any(map(_aggregates, items)):
+        return Keyed(finished, finished, ())
+    if source is None or any(item["class"] == "STAR" for item in items) or (source.columns and _merges(finished)):
+        return None
+    tree = {**finished, "from_table": source.tree}
+    if source.is_join:
+        # Its conditions may stand in WHERE, and its sides are as they are.
+        return _with_keys(tree, {**tree, "qualify": None, "modifiers": []}, keys)
+    below = source.tree if any(map(_windows, items)) else source.uncut
+    return _with_keys(tree, _uncut({**finished, "from_table": below}), keys)
+
+
+def joined(tree: Json, left: KeyedSource | None, right: KeyedSource | None) -> KeyedSource | None:
+    """tree: the join of the two, already rewritten."""
+    if left is None or right is None or tree.get("ref_type") == "NATURAL":
+        # A NATURAL join would meet on the columns added here.
+        return None
+    columns = (*left.columns, *right.columns)
+    if len({tuple(part.lower() for part in path) for path in columns}) < len(columns):
+        return None
+    both = {**tree, "left": left.tree, "right": right.tree}
+    return KeyedSource(both, both, columns, is_join=True)
+
+
+def renamed(keyed: Keyed, alias: str, shell: Json) -> KeyedSource:
+    """A SELECT as a table of a FROM clause. shell: such a clause, whose SELECT is replaced."""
+
+    def around(node: Json) -> Json:
+        made = copy.deepcopy(shell)
+        made["subquery"]["node"] = node
+        return made
+
+    return KeyedSource(around(keyed.tree), around(keyed.uncut), tuple((alias, name) for name in keyed.columns))
+
+
+def _with_keys(tree: Json, uncut: Json, keys: Sequence[Json]) -> Keyed:
+    names = tuple(f"row key {number}" for number in range(len(keys)))
+    items = [*tree["select_list"], *({**key, "alias": name} for key, name in zip(keys, names, strict=True))]
+    return Keyed({**tree, "select_list": items}, {**uncut, "select_list": items}, names)
+
+
+def _uncut(tree: Json) -> Json:
+    """Without what leaves rows out. A window sees what WHERE leaves; QUALIFY, ORDER BY and LIMIT come after it."""
+    condition = tree["where_clause"] if any(map(_windows, tree["select_list"])) else None
+    return {**tree, "where_clause": condition, "qualify": None, "modifiers": []}
+
+
+def _merges(select: Json) -> bool:
+    return any(modifier["type"] == "DISTINCT_MODIFIER" for modifier in select["modifiers"])
+
+
+def _aggregates(item: Any) -> bool:
+    """Is there an aggregate over rows of this SELECT?"""
+    return holds(item, is_aggregate)
+
+
+def _windows(item: Any) -> bool:
+    return holds(item, is_window)
+
+
+def is_aggregate(part: Json) -> bool:
+    return part.get("class") == "FUNCTION" and str(part.get("function_name")).lower() in AGGREGATES
+
+
+def is_window(part: Json) -> bool:
+    return part.get("class") == "WINDOW"
+
+
+def holds(item: Any, wanted: Callable[[Json], bool]) -> bool:
+    """Is such a node in the expression, not counting subqueries?"""
+    if isinstance(item, list):
+        return any(holds(part, wanted) for part in item)
+    if not isinstance(item, dict) or item.get("class") == "SUBQUERY":
+        return False
+    return wanted(item) or any(holds(part, wanted) for part in item.values())
