@@ -21,7 +21,7 @@ from dither.catalog.model import (
     fold,
 )
 from dither.catalog.reading import did_you_mean
-from dither.catalog.schema import SchemaColumn, SchemaTable, column_type, decimal_scale
+from dither.catalog.schema import SchemaColumn, SchemaTable, column_type, comparable, decimal_scale
 from dither.errors import CatalogError
 
 __all__ = ["CheckReport", "Problem", "check", "ready"]
@@ -193,7 +193,8 @@ def _type(place: str, column: Column, seen: SchemaColumn) -> Iterator[Problem]:
     kind, shown = column_type(seen.engine_type), seen.engine_type[:80]
     if kind is None:
         message = f"declared {column.type}, but the source's type is {shown}, which questions cannot see"
-        yield Problem("error", f"{place}.type", message, "Remove the column, or give the source a view that casts it.")
+        way = "Remove the column, or give the source a view that reads it by TRY_CAST."
+        yield Problem("error", f"{place}.type", message, way)
     elif kind != column.type:
         message = f"declared {column.type}, but the source's type is now {shown}, which is read as {kind}"
         yield Problem("error", f"{place}.type", message, f'Write type = "{kind}" and review bounds and values.')
@@ -243,10 +244,15 @@ def _reference(place: str, unit: ReferenceUnit, held: SchemaColumn, typed: bool,
     if key is None:
         yield Problem("error", place, f"the source has no {shown}", 'Name the key: references = "table.key".')
         return
-    if typed and column_type(key.engine_type) != column_type(held.engine_type):
+    if typed and not comparable(key.engine_type, held.engine_type):
         message = f"`{held.name}` is {held.engine_type[:40]} and {shown} is {key.engine_type[:40]}: they cannot match"
+        if column_type(key.engine_type) == column_type(held.engine_type):
+            message = f"{message} exactly"
         yield Problem(
-            "error", place, message, "Reference a key of the same type, or give the source a view that casts."
+            "error",
+            place,
+            message,
+            "Reference a key of the same type, or give the source a view that casts one by TRY_CAST.",
         )
     if not key.unique and not unit.asserted:
         message = f"the source does not enforce that {shown} is unique, so a row could belong to two units"
@@ -259,16 +265,18 @@ def _reference(place: str, unit: ReferenceUnit, held: SchemaColumn, typed: bool,
 
 def _same_identifier(place: str, table: Table, held: SchemaColumn, found: _Found) -> Iterator[Problem]:
     """All tables' units are one identifier: its type must be one too, or rows of one unit would never meet."""
-    kinds = {}
     for other in found.catalog.protected:
+        if other is table:
+            return
         column = found.column(other, other.unit.column) if isinstance(other.unit, ColumnUnit) else None
-        if column is not None:
-            kinds[other.name] = column_type(column.engine_type)
-    first = next(iter(kinds), table.name)
-    if kinds.get(first) != kinds.get(table.name):
-        message = f"`{held.name}` is {held.engine_type[:40]}, of another type than the unit column of `{first}`"
-        hint = f"All units are one identifier: use a column that holds the same values as that of `{first}`."
+        if column is None or comparable(column.engine_type, held.engine_type):
+            continue
+        message = f"`{held.name}` is {held.engine_type[:40]}, of another type than the unit column of `{other.name}`"
+        if column_type(column.engine_type) == column_type(held.engine_type):
+            message = f"{message} ({column.engine_type[:40]}), and the two cannot match exactly"
+        hint = f"All units are one identifier: use a column that holds the same values as that of `{other.name}`."
         yield Problem("error", place, message, hint)
+        return
 
 
 def _unseen_columns(place: str, table: Table, seen: SchemaTable) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dither.catalog.model import ColumnType, fold
 
-__all__ = ["SchemaColumn", "SchemaTable", "column_type", "decimal_scale"]
+__all__ = ["SchemaColumn", "SchemaTable", "column_type", "comparable", "decimal_scale"]
 
 
 @dataclass(frozen=True)
@@ -81,3 +81,38 @@ def decimal_scale(engine_type: str) -> int | None:
     """Digits after the point that a decimal type declares; None when it declares none."""
     declared = re.fullmatch(r"(?:decimal|numeric|dec)\s*\(\s*\d+\s*(?:,\s*(\d+)\s*)?\)", engine_type.strip().lower())
     return None if declared is None else int(declared[1] or 0)
+
+
+def comparable(left: str, right: str) -> bool:
+    """Are two columns of these engine types equal where their values are, and does no value make the engine fail?
+    It compares in a type that is to hold both, and none may: it then raises on one value (a decimal of too many digits,
+    a moment too far for nanoseconds), or compares doubles, by which two people's identifiers can be the same."""
+    one, other = (" ".join(type.strip().upper().split()) for type in (left, right))
+    kind = column_type(left)
+    if kind != column_type(right):
+        return False
+    match kind:
+        case None:
+            return one == other
+        case "integer":
+            unsigned = one.startswith("U"), other.startswith("U")
+            return "UHUGEINT" not in (one, other) or all(unsigned)
+        case "decimal":
+            whole, scales = zip(*(_digits(type) for type in (one, other)), strict=True)
+            return one == other or max(whole) + max(scales) <= _MOST_DIGITS
+        case "timestamp":
+            return one == other or {one, other} <= _MICROSECONDS
+    return True
+
+
+_MOST_DIGITS = 38
+_MICROSECONDS = {"TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITHOUT TIME ZONE", "TIMESTAMPTZ", "DATETIME"}
+
+
+def _digits(engine_type: str) -> tuple[int, int]:
+    """Digits before and after the point; where the type tells none, more than any type has."""
+    declared = re.search(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", engine_type)
+    if declared is None:
+        return _MOST_DIGITS + 1, 0
+    scale = int(declared[2] or 0)
+    return int(declared[1]) - scale, scale

@@ -25,6 +25,9 @@ __all__ = ["header_of", "parquet_of", "strict_reader"]
 
 _TYPES = {"integer": "BIGINT", "double": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
 
+_FORMAT = 2
+"""Of the copies: to be raised when texts are read otherwise, lest old copies serve."""
+
 
 def header_of(path: Path, dialect: Mapping[str, str]) -> list[str]:
     """The column names in the first line. Raises EngineUnavailable where there are none to read."""
@@ -46,9 +49,9 @@ def parquet_of(path: Path, table: Table, dialect: Mapping[str, str]) -> str:
     header = header_of(path, dialect)
     types = {fold(name): _type_of(column) for name, column in table.columns.items()}
     stat = path.stat()
-    facts = repr(
-        (str(path.resolve()), stat.st_size, stat.st_mtime_ns, sorted(types.items()), sorted(dialect.items()), header)
-    )
+    # Size and date can be those of another file that stood here before: its copy would be read for ever.
+    version = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+    facts = repr((_FORMAT, str(path.resolve()), version, sorted(types.items()), sorted(dialect.items()), header))
     copy = private_folder() / f"{hashlib.sha256(facts.encode()).hexdigest()[:32]}.parquet"
     if not copy.exists():
         _convert(path, copy, header, types, dialect)
@@ -69,7 +72,7 @@ def strict_reader(path: Path, header: list[str], dialect: Mapping[str, str]) -> 
 
 def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str], dialect: Mapping[str, str]) -> None:
     selected = [
-        f"TRY_CAST({quote_name(name)} AS {types[fold(name)]}) AS {quote_name(name)}"
+        f"{_cast(quote_name(name), types[fold(name)])} AS {quote_name(name)}"
         if fold(name) in types
         else quote_name(name)
         for name in header
@@ -93,6 +96,14 @@ def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str]
         ) from None
     finally:
         os.umask(old)
+
+
+def _cast(text: str, type: str) -> str:
+    """SQL of the value in a text, NULL where it is none."""
+    if type == "TIMESTAMP":
+        # A cast to TIMESTAMP drops `+09:00`. Where a text names no zone it is UTC, which the connection is set to.
+        return f"(TRY_CAST({text} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')"
+    return f"TRY_CAST({text} AS {type})"
 
 
 def _type_of(column: Column) -> str:

@@ -14,7 +14,7 @@ import duckdb
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_text
 
-__all__ = ["NAN_ANYWHERE", "fresh_connection", "one_file", "parquet_reader", "stat_version"]
+__all__ = ["NAN_ANYWHERE", "fresh_connection", "identity_of", "one_file", "parquet_reader", "stat_version"]
 
 # Most writers leave NaN out of a file's smallest and largest values, and DuckDB believes these: a condition that holds
 # from the smallest to the largest is not looked at for NaN, which then meets a cast that fails.
@@ -38,11 +38,14 @@ def fresh_connection() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def parquet_reader(paths: Sequence[str]) -> str:
-    """A FROM item of these files' own columns. Raises EngineUnavailable for a name that is a pattern."""
+def parquet_reader(paths: Sequence[str], *, any_text: bool = False) -> str:
+    """A FROM item of these files' own columns. Raises EngineUnavailable for a name that is a pattern.
+    any_text: read a text that is no UTF-8 with ? for what is wrong in it. A query fails on one otherwise, and where it
+    was charged for, one person's row would decide that."""
     listed = ", ".join(quote_text(one_file(path)) for path in paths)
     # Else a folder named `age=5` replaces what a column `age` holds, in every row, by 5.
-    return f"read_parquet([{listed}], hive_partitioning=false)"
+    options = ["hive_partitioning=false", *(["utf8_validation='replace'"] if any_text else [])]
+    return f"read_parquet([{listed}], {', '.join(options)})"
 
 
 def one_file(path: str | Path) -> str:
@@ -57,12 +60,22 @@ def one_file(path: str | Path) -> str:
 
 def stat_version(paths: Sequence[Path]) -> str:
     """Changes whenever a file of these may hold other bytes than before."""
-    facts: list[tuple[str, tuple[int, int, int] | None]] = []
+    facts: list[tuple[str, tuple[int, ...] | None]] = []
     for path in paths:
         try:
             stat = os.stat(path)
         except FileNotFoundError:
             facts.append((str(path), None))
             continue
-        facts.append((str(path), (stat.st_size, stat.st_mtime_ns, stat.st_ino)))
+        # The time of the last change of status, too: what has the size and the date of the old file is another file.
+        facts.append((str(path), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)))
     return repr(facts)
+
+
+def identity_of(path: Path) -> tuple[int, ...]:
+    """Differs where the file is another one, was written to, or is gone; not where its name or rights change."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return ()
+    return (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -9,19 +9,23 @@ from __future__ import annotations
 import glob
 import math
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import duckdb
 
-from dither.catalog.model import Catalog, Table, fold
-from dither.catalog.schema import SchemaColumn, SchemaTable
+from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, Table, fold
+from dither.catalog.schema import SchemaTable
 from dither.engines import csv_copy
-from dither.engines.reading import fresh_connection, parquet_reader, stat_version
+from dither.engines.describing import DATABASE_SUFFIXES, describe, names_in
+from dither.engines.frames import named_once, unread_column
+from dither.engines.parquet_files import FileColumn, check_ranges, columns_of
+from dither.engines.reading import fresh_connection, identity_of, parquet_reader, stat_version
 from dither.engines.relations import Extent
-from dither.errors import EngineUnavailable
+from dither.engines.views import attach_evaluated, is_plain
+from dither.errors import EngineMismatch, EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
 __all__ = [
@@ -35,8 +39,6 @@ __all__ = [
     "view_name",
     "with_paths",
 ]
-
-DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Source(Protocol):
         """Files that may be read once the connection is locked."""
 
     def version(self) -> str:
-        """Changes whenever the stored rows may have."""
+        """Changes whenever the stored rows may have. Raises EngineMismatch where what is there now cannot be read as
+        what was mounted."""
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         """What the engine itself enforces on the table's columns."""
@@ -80,18 +83,36 @@ class DatabaseFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.shown = path.name
+        self._attached: tuple[int, ...] | None = None
+        """Which file it was: nothing can change it while it is attached, but another may be put in its place."""
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+        self._attached = identity_of(self.path)
         connection.execute(f"ATTACH {quote_text(str(self.path))} AS source (READ_ONLY)")
         for key, table in tables.items():
             found = _find_table(connection, table.source_name or table.name)
-            if found is not None:
-                connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {found}")
+            if found is None:
+                continue
+            schema, name, is_view = found
+            place = _place(found)
+            if is_view and not is_plain(connection, schema, name):
+                read, evaluated = _read_of(table, tables), f"view {key}"
+                names = [str(row[0]) for row in connection.execute(f"DESCRIBE {place}").fetchall()]
+                wanted = [each for each in names if read is None or fold(each) in read]
+                attach_evaluated(connection, self.path, place, wanted, shown=table.name, name=evaluated)
+                place = f"{quote_name(evaluated)}.rows"
+            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {place}")
 
     def files(self) -> list[str]:
         return [str(self.path), f"{self.path}.wal"]
 
     def version(self) -> str:
+        if self._attached is not None and identity_of(self.path) != self._attached:
+            # What is attached goes on to answer from the old file, or (where it was written over) from parts of both.
+            raise EngineMismatch(
+                f"The database `{self.shown}` was replaced by another file, or removed.",
+                hint="Open the data set again.",
+            )
         return stat_version([self.path, Path(f"{self.path}.wal")])
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
@@ -102,7 +123,7 @@ class DatabaseFile:
     def extent(self, cursor: duckdb.DuckDBPyConnection, key: str, table: Table) -> Extent | None:
         # A view may be any query: even its number of rows may take reading them all.
         found = _find_table(cursor, table.source_name or table.name, views=False)
-        return None if found is None else extent_in_duckdb(cursor, found)
+        return None if found is None else extent_in_duckdb(cursor, _place(found))
 
     def close(self) -> None:
         """Nothing beyond the connection is held."""
@@ -114,16 +135,55 @@ class Files:
     def __init__(self, shown: str, files: Mapping[str, list[str]]) -> None:
         self.shown = shown
         self._files = files
+        self._tables: Mapping[str, Table] = {}
+        self._mounted: dict[str, tuple[FileColumn, ...]] = {}
+        """The columns of each table, as its view was made of."""
+        self._seen = ""
+        """The version that was looked at last."""
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
-        for key, paths in self._files.items():
-            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT * FROM {parquet_reader(paths)}")
+        self._tables, self._seen = tables, self._stat()
+        self._mounted = self._columns(connection)
+        for key, columns in self._mounted.items():
+            check_ranges(connection, tables[key].name, self._files[key], columns)
+            unread = ", ".join(quote_name(column.name) for column in columns if column.narrow and not column.read)
+            chosen = f"* EXCLUDE ({unread})" if unread else "*"
+            reader = parquet_reader(self._files[key], any_text=True)
+            connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT {chosen} FROM {reader}")
 
     def files(self) -> list[str]:
         return [path for paths in self._files.values() for path in paths]
 
     def version(self) -> str:
+        now = self._stat()
+        if self._mounted and now != self._seen:
+            self._look_again()
+            self._seen = now
+        return now
+
+    def _stat(self) -> str:
         return stat_version([Path(path) for path in self.files()])
+
+    def _columns(self, connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[FileColumn, ...]]:
+        return {
+            key: columns_of(connection, self._files[key], _read_of(table, self._tables))
+            for key, table in self._tables.items()
+        }
+
+    def _look_again(self) -> None:
+        """Files were replaced: the plans of questions still speak of the columns that were mounted."""
+        try:
+            with fresh_connection() as connection:
+                found = self._columns(connection)
+        except duckdb.Error:
+            # What cannot be read at all fails when it is read, with the engine's own text.
+            return
+        changed = [self._tables[key].name for key in found if _read(found[key]) != _read(self._mounted[key])]
+        if changed:
+            raise EngineMismatch(
+                f"The files of {', '.join(changed)} were replaced by others with other columns.",
+                hint="Open the data set again.",
+            )
 
     def enforced(self, cursor: duckdb.DuckDBPyConnection, table: Table) -> Enforced:
         return Enforced()
@@ -149,8 +209,16 @@ class Frame:
 
     def mount(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
         (key,) = tables
-        connection.register("frame", self._frame)
-        connection.execute(f"CREATE TABLE {quote_name(view_name(key))} AS SELECT * FROM frame")
+        named_once(self._frame)
+        try:
+            connection.register("frame", self._frame)
+            connection.execute(f"CREATE TABLE {quote_name(view_name(key))} AS SELECT * FROM frame")
+        except duckdb.Error:
+            raise EngineUnavailable(
+                f"The frame cannot be read{unread_column(connection)}.",
+                hint="A type in it is unknown to DuckDB, or a value is none of its type: a text that is no UTF-8, a "
+                "moment out of range. Convert that column first.",
+            ) from None
         connection.unregister("frame")
 
     def files(self) -> list[str]:
@@ -243,65 +311,24 @@ def with_paths(catalog: Catalog, location: str, schema: Sequence[SchemaTable]) -
     files = {
         table.source_name or table.name: _files_of(Path(location), location, table) for table in catalog.tables.values()
     }
-    return [replace(table, in_paths=_names_in(files.get(table.name, ()))) for table in schema]
+    return [replace(table, in_paths=names_in(files.get(table.name, ()))) for table in schema]
 
 
-def _names_in(paths: Iterable[str]) -> frozenset[str]:
-    folders = {part for path in paths for part in Path(path).parts[:-1]}
-    return frozenset(fold(folder.partition("=")[0]) for folder in folders if "=" in folder.lstrip("="))
+def _read(columns: Sequence[FileColumn]) -> frozenset[FileColumn]:
+    return frozenset(column for column in columns if column.read)
 
 
-def describe(location: str) -> list[SchemaTable]:
-    """The tables that lie at a location, with their columns: what a catalog could be drafted from."""
-    path = Path(location)
-    connection = fresh_connection()
-    try:
-        if path.is_file() and path.suffix.lower() in DATABASE_SUFFIXES:
-            return _describe_database(connection, path)
-        return [_describe_file(connection, p) for p in _data_files(path, location)]
-    except duckdb.Error:
-        raise EngineUnavailable(
-            f"`{path.name}` cannot be read.",
-            hint="Another program may be writing to it, or it is not what its name says.",
-        ) from None
-    finally:
-        connection.close()
-
-
-def _describe_database(connection: duckdb.DuckDBPyConnection, path: Path) -> list[SchemaTable]:
-    connection.execute(f"ATTACH {quote_text(str(path))} AS source (READ_ONLY)")
-    tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'source'").fetchall()
-    result = []
-    for (name,) in tables:
-        rows = connection.execute(f"DESCRIBE source.{quote_name(name)}").fetchall()
-        result.append(SchemaTable(name, [SchemaColumn(str(r[0]), str(r[1]), nullable=r[2] == "YES") for r in rows]))
-    return result
-
-
-def _describe_file(connection: duckdb.DuckDBPyConnection, path: Path) -> SchemaTable:
-    if path.suffix.lower() == ".csv":
-        columns = [SchemaColumn(name, "VARCHAR") for name in csv_copy.header_of(path, {})]
-        return SchemaTable(path.stem, columns, typed=False, in_paths=_names_in([str(path)]))
-    rows = connection.execute(f"DESCRIBE SELECT * FROM {parquet_reader([str(path)])}").fetchall()
-    columns = [SchemaColumn(str(r[0]), str(r[1])) for r in rows]
-    return SchemaTable(path.stem, columns, in_paths=_names_in([str(path)]))
-
-
-def _data_files(path: Path, location: str) -> list[Path]:
-    found = (
-        [path]
-        if path.is_file()
-        else sorted(path.iterdir())
-        if path.is_dir()
-        else [Path(p) for p in sorted(glob.glob(location))]
-    )
-    files = [p for p in found if p.suffix.lower() in (".parquet", ".csv")]
-    if not files:
-        raise EngineUnavailable(
-            f"There is nothing to read at `{location}`.",
-            hint="A source is a DuckDB file, a Parquet or CSV file, a folder of them, or a glob.",
-        )
-    return files
+def _read_of(table: Table, tables: Mapping[str, Table]) -> frozenset[str] | None:
+    """Folded names of the columns that questions may read of a table; None: all there are."""
+    if table.is_public and not table.columns:
+        return None
+    own = {fold(table.unit.column)} if isinstance(table.unit, ColumnUnit | ReferenceUnit) else set()
+    keys = {
+        fold(other.unit.key)
+        for other in tables.values()
+        if isinstance(other.unit, ReferenceUnit) and fold(other.unit.table) == fold(table.name)
+    }
+    return frozenset({*table.columns, *own, *keys})
 
 
 def _files_of(path: Path, location: str, table: Table) -> list[str]:
@@ -312,7 +339,15 @@ def _files_of(path: Path, location: str, table: Table) -> list[str]:
         if table.source_name is not None:
             return sorted(glob.glob(str(path / name)))
         exact = [p for suffix in (".parquet", ".csv") for p in path.glob(f"*{suffix}") if fold(p.stem) == fold(name)]
-        return [str(p) for p in exact] or sorted(str(p) for p in (path / name).glob("*.parquet"))
+        parts = sorted(str(p) for p in (path / name).glob("*.parquet"))
+        found = [p.name for p in exact] + ([f"{name}/"] if parts else [])
+        if len(found) > 1:
+            # Read together, a table that was exported twice would count everybody twice.
+            raise EngineUnavailable(
+                f"Several files could be the table `{table.name}`: {', '.join(sorted(found))}.",
+                hint=f'Say which under [tables.{table.name}]: source = "{sorted(found)[0]}"; or remove the others.',
+            )
+        return [str(p) for p in exact] or parts
     return sorted(glob.glob(location))
 
 
@@ -346,14 +381,23 @@ def extent_in_duckdb(cursor: duckdb.DuckDBPyConnection, table: str) -> Extent:
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "FLOAT", "DOUBLE")
 
 
-def _find_table(connection: duckdb.DuckDBPyConnection, name: str, *, views: bool = True) -> str | None:
+def _place(found: tuple[str, str, bool]) -> str:
+    return f"source.{quote_name(found[0])}.{quote_name(found[1])}"
+
+
+def _find_table(
+    connection: duckdb.DuckDBPyConnection, name: str, *, views: bool = True
+) -> tuple[str, str, bool] | None:
+    """Schema and name as the database spells them, and whether it is a view."""
     schema, _, bare = name.rpartition(".")
     rows = connection.execute(
-        """SELECT schema_name, name FROM (
-             SELECT schema_name, table_name AS name FROM duckdb_tables() WHERE database_name = 'source'
+        """SELECT schema_name, name, is_view FROM (
+             SELECT schema_name, table_name AS name, FALSE AS is_view FROM duckdb_tables()
+             WHERE database_name = 'source'
              UNION ALL
-             SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal AND ?)
+             SELECT schema_name, view_name, TRUE FROM duckdb_views()
+             WHERE database_name = 'source' AND NOT internal AND ?)
            WHERE lower(name) = ? AND lower(schema_name) = ?""",
         [views, bare.lower(), (schema or "main").lower()],
     ).fetchall()
-    return f"source.{quote_name(rows[0][0])}.{quote_name(rows[0][1])}" if rows else None
+    return (str(rows[0][0]), str(rows[0][1]), bool(rows[0][2])) if rows else None

@@ -17,8 +17,8 @@ import duckdb
 
 from dither.catalog.draft import Proposals
 from dither.catalog.schema import SchemaTable, column_type
+from dither.engines.describing import DATABASE_SUFFIXES
 from dither.engines.reading import fresh_connection, parquet_reader
-from dither.engines.sources import DATABASE_SUFFIXES
 from dither.errors import EngineError
 from dither.sql.printing import quote_name, quote_text
 
@@ -60,7 +60,7 @@ def _ends(
     columns = [column for column in table.columns if column_type(column.engine_type) in _LOOKED_AT]
     if not columns:
         return {}
-    # Infinite and NaN values tell of no bound; `isfinite` is there for numbers and dates alike.
+    # What is infinite, NaN or beyond the years that a catalog can write tells of no bound.
     chosen = [
         f"{function}({quote_name(column.name)}) {_finite(column.engine_type, column.name)}"
         for column in columns
@@ -76,8 +76,15 @@ def _ends(
 
 
 def _finite(engine_type: str, name: str) -> str:
-    kind = column_type(engine_type)
-    return f"FILTER (WHERE isfinite({quote_name(name)}))" if kind in ("double", "date", "timestamp") else ""
+    column = quote_name(name)
+    match column_type(engine_type):
+        case "date" | "timestamp" if not engine_type.endswith("_NS"):
+            first, last = (quote_text(day) for day in ("0001-01-01", "9999-12-31"))
+            return f"FILTER (WHERE {column} BETWEEN CAST({first} AS {engine_type}) AND CAST({last} AS {engine_type}))"
+        # Nanoseconds reach from 1677 to 2262.
+        case "double" | "timestamp":
+            return f"FILTER (WHERE isfinite({column}))"
+    return ""
 
 
 def _usable(value: object) -> bool:

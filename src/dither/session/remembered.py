@@ -2,7 +2,7 @@
 
 Flow: opening a session reads them; `tune` and `decide` add to them. They hold for the promise they were made under.
 What one analyst tuned stands apart, under their name: nobody else's answers rest on it.
-Decision: docs/decisions/0031-what-an-analyst-tunes-is-theirs.md
+Decision: docs/decisions/0030-what-an-analyst-tunes-is-theirs.md
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Flow: `Session.tune`. A declared cap costs nothing; a private choice is reserved
 question, and what it found is kept beside the ledger for every later question. An analyst's choice is for their own
 questions alone: what they say that questions will look like (`for_epsilon`, `groups`) must cut nobody else's rows.
 Proof of the choice: docs/proofs/mechanisms/max-rows.md
-Decision: docs/decisions/0031-what-an-analyst-tunes-is-theirs.md
+Decision: docs/decisions/0030-what-an-analyst-tunes-is-theirs.md
 """
 
 from __future__ import annotations

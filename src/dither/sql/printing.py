@@ -15,7 +15,7 @@ from dither.catalog.model import Column
 from dither.errors import GuaranteeError, QueryRefused
 from dither.sql.expressions import Expr
 from dither.sql.functions import TEMPLATES
-from dither.sql.types import Kind, Type, magnitude
+from dither.sql.types import INT64, Kind, Type, magnitude
 
 __all__ = ["LARGEST_EXPRESSION", "print_expr", "quote_name", "quote_text", "sql_type"]
 
@@ -174,12 +174,15 @@ def _read(expr: Expr) -> str:
         case Kind.DATE | Kind.TIMESTAMP if column.bounds is None:
             return f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN {raw} END"
         case _:
-            value = f"CAST({raw} AS BIGINT)" if expr.type.kind is Kind.INTEGER else raw
+            # Bounds that were chosen privately may reach beyond 64 bits, and so may what is stored.
+            whole = "BIGINT" if INT64[0] <= expr.lo and expr.hi <= INT64[1] else "HUGEINT"
+            value = f"CAST({raw} AS {whole})" if expr.type.kind is Kind.INTEGER else raw
             inside = f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN {value}"
             return f"{inside} WHEN {raw} < {lo} THEN {lo} WHEN {raw} > {hi} THEN {hi} END"
 
 
 _BEYOND_BIGINT = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT"})
+_COARSE_MOMENTS = frozenset({"TIMESTAMP_S", "TIMESTAMP_MS"})
 _UNSIGNED_END = f"CAST('{2**126}' AS UHUGEINT)"
 
 
@@ -200,6 +203,13 @@ def _raw(expr: Expr, engine_type: str) -> str:
             return f"CAST({name} AS {sql_type(expr.type)})"
         case Kind.TEXT:
             return f"({name} COLLATE C)" if engine_type.startswith("VARCHAR") else f"CAST({name} AS VARCHAR)"
+        case Kind.TIMESTAMP if engine_type in _COARSE_MOMENTS:
+            # They reach further than microseconds do, and the engine would fail on one value that does. From the year
+            # 10000 on, and before the year 1, a moment is beyond all bounds, however far.
+            late, early = (f"CAST('{year}' AS {engine_type})" for year in ("10000-01-01", "0001-01-01"))
+            far = f"CASE WHEN {name} >= {late} THEN CAST('infinity' AS TIMESTAMP)"
+            far = f"{far} WHEN {name} < {early} THEN CAST('-infinity' AS TIMESTAMP)"
+            return f"{far} ELSE TRY_CAST({name} AS TIMESTAMP) END"
         case Kind.TIMESTAMP:
             return (
                 f"({name} AT TIME ZONE 'UTC')"

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import dither
 from dither.catalog.load import loads
 from dither.engines.private_folder import private_folder
-from dither.errors import EngineError, EngineUnavailable
+from dither.errors import DitherError, EngineError, EngineMismatch, EngineUnavailable
 from dither.noise import insecure_seeded
 from dither.session.open import open_catalog
 
@@ -81,6 +85,75 @@ def test_a_value_of_the_wrong_type_in_a_csv_is_null_and_moves_nobody_else(tmp_pa
     assert answer_of(path)[0] == ("g0", 3, 0)
 
 
+def test_a_csv_of_the_same_size_and_date_is_not_answered_from_the_copy_of_another(tmp_path: Path) -> None:
+    """The copy's name held size and date only, and stayed for good."""
+    path = tmp_path / "visits.csv"
+    path.write_text("person,g,x,d\n1,g0,10,2024-01-02\n")
+    seen = os.stat(path)
+    assert answer_of(path)[0] == ("g0", 1, 1)
+    path.unlink()
+    path.write_text("person,g,x,d\n1,g0,40,2024-01-02\n")
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert answer_of(path)[0] == ("g0", 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("written", "hour"),
+    [("2024-01-02 03:00:00", 3), ("2024-01-02T03:00:00Z", 3), ("2024-01-02 12:00:00+09:00", 3), ("2024-01-01", 0)],
+)
+def test_a_moment_in_a_csv_is_in_utc_whatever_zone_it_is_written_in(tmp_path: Path, written: str, hour: int) -> None:
+    """Its zone was dropped: noon in Tokyo was read as noon in UTC."""
+    path = tmp_path / "visits.csv"
+    path.write_text(f"person,g,x,d\n1,g0,10,{written}\n")
+    text = CATALOG.format(url=path, table="visits")
+    catalog = loads(text.replace('"date", bounds = [2024-01-01, 2024-01-31]', '"timestamp"'))
+    with open_catalog(catalog, ledger="", entropy=insecure_seeded(1)) as session:
+        assert session.ask("SELECT SUM(EXTRACT(HOUR FROM d)) FROM visits", epsilon=900000).scalar() == hour
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"u": range(3), "x": pd.Series(["a", "b\ud800", "c"], dtype="object")}),
+        pd.DataFrame({"u": range(5002), "x": pd.Series([1] * 2501 + ["secret"] + [1] * 2500, dtype="object")}),
+        pl.DataFrame({"u": range(2), "x": pl.Series([1, 2], dtype=pl.Int128)}),
+    ],
+)
+def test_a_frame_that_cannot_be_read_is_said_when_opened_without_a_value(frame: Any) -> None:
+    with pytest.raises(DitherError, match=r"frame cannot be read|data file, or a pandas") as refused:
+        dither.open(frame, privacy_unit="u", budget=1)
+    assert "secret" not in str(refused.value) and "Another program" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame([[1, 50, 7]], columns=["u", "A", "a"]),
+        pd.DataFrame([[1, 50, 7]], columns=["u", "a", "a"]),
+        pl.DataFrame({"u": [1], "A": [50], "a": [7]}),
+        pa.table({"u": [1], "A": [50], "a": [7]}),
+        pa.table({"u": [1], "A": [50], "a": [7]}).to_reader(),
+    ],
+)
+def test_a_column_of_a_frame_is_not_taken_for_another_that_differs_in_case_alone(frame: Any) -> None:
+    """What was asked of `a` was answered from `A`, for DuckDB calls the second one `a_1`."""
+    with pytest.raises(EngineMismatch, match="several columns"):
+        dither.open(frame, privacy_unit="u", budget=1)
+
+
+def test_a_table_that_was_exported_twice_is_not_read_twice(tmp_path: Path, expected: list[tuple[object, ...]]) -> None:
+    duckdb.execute(f"COPY ({ROWS}) TO '{tmp_path}/visits.parquet' (FORMAT parquet)")
+    duckdb.execute(f"COPY ({ROWS}) TO '{tmp_path}/Visits.csv' (FORMAT csv, HEADER)")
+    with pytest.raises(EngineUnavailable, match=r"Visits\.csv, visits\.parquet"):
+        answer_of(tmp_path)
+    (tmp_path / "Visits.csv").unlink()
+    assert answer_of(tmp_path) == expected
+    (tmp_path / "visits").mkdir()
+    os.link(tmp_path / "visits.parquet", tmp_path / "visits" / "1.parquet")
+    with pytest.raises(EngineUnavailable, match=r"visits\.parquet, visits/"):
+        answer_of(tmp_path)
+
+
 def test_changing_a_frame_after_opening_changes_no_answer() -> None:
     frame = pd.DataFrame({"u": [1, 2, 3], "x": [1, 2, 3]})
     session = dither.open(
@@ -101,6 +174,28 @@ def test_a_source_that_changes_between_planning_and_reading_is_a_failure_that_st
     with pytest.raises(EngineError, match="could not answer"):
         session.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
     assert float(session.ledger.spent().epsilon) == 0.5
+
+
+@pytest.mark.parametrize("how", ["renamed", "written over", "removed"])
+def test_a_database_that_was_replaced_is_not_answered_from_the_old_file(tmp_path: Path, how: str) -> None:
+    """It was, for as long as the session lived; where it was written over, perhaps from parts of both."""
+    path, other = tmp_path / "visits.duckdb", tmp_path / "other.duckdb"
+    for place, more in ((path, ""), (other, " WHERE i < 50")):
+        with duckdb.connect(str(place)) as connection:
+            connection.execute(f"CREATE TABLE visits AS {ROWS}{more}")
+    with open_catalog(loads(CATALOG.format(url=path, table="visits")), ledger="") as session:
+        assert session.ask("SELECT COUNT(*) FROM visits", epsilon=9000).scalar() == 100
+        if how == "renamed":
+            os.replace(other, path)
+        elif how == "removed":
+            path.unlink()
+        else:
+            shutil.copyfile(other, path)
+        with pytest.raises(EngineMismatch, match="replaced"):
+            session.ask("SELECT COUNT(x) FROM visits", epsilon=9000)
+    if how != "removed":
+        with open_catalog(loads(CATALOG.format(url=path, table="visits")), ledger="") as session:
+            assert session.ask("SELECT COUNT(*) FROM visits", epsilon=9000).scalar() == 50
 
 
 def test_the_engine_is_locked(tmp_path: Path) -> None:
