@@ -34,6 +34,7 @@ from dither.sql.printing import print_expr, quote_name
 __all__ = ["DuckDBEngine", "open_engine", "schema_at"]
 
 MOST_PREPARED = 8
+_UNREADABLE = (duckdb.IOException, duckdb.InvalidInputException, duckdb.PermissionException)
 
 FAILED = "The database could not answer. What it said is for the owner only; the charge stands."
 
@@ -243,12 +244,20 @@ class DuckDBEngine:
                 )
 
     def prepare(self, measures: Sequence[nodes.Measure]) -> None:
+        # Raises where what is there now cannot be read: before it is charged.
+        before = self._source.version()
         texts = self._texts(measures)
         cursor = self._cursor()
         try:
             for number, text in enumerate(texts):
                 cursor.execute(f"PREPARE question{number} AS {text}")
-        except duckdb.Error:
+        except duckdb.Error as error:
+            # A file that is gone counts as a pattern, which looks in folders that are closed to it.
+            if isinstance(error, _UNREADABLE) or self._source.version() != before:
+                raise EngineUnavailable(
+                    f"The source `{self._source.shown}` cannot be read now.",
+                    hint="A file may be missing, or not be whole.",
+                ) from None
             raise GuaranteeError("The database does not accept the SQL made for this question.") from None
         with self._lock:
             # What was bound here is run by `measure`, when it is asked for the same: planning is paid for once.

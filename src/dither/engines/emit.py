@@ -25,7 +25,7 @@ from dither.plan import nodes
 from dither.plan.nodes import Measure, Scan, Vector
 from dither.plan.recipes import Grid, grid_of
 from dither.sql.expressions import Expr, columns_of
-from dither.sql.printing import print_expr, quote_name, sql_type
+from dither.sql.printing import print_expr, print_stored, quote_name, sql_type
 from dither.sql.types import Kind
 
 __all__ = ["Method", "choose_method", "histogram_sql", "is_bounded_double", "measure_sql", "steps_sql"]
@@ -364,7 +364,9 @@ def _integer_contribution(vector: Vector, expr: Expr) -> str:
     if _is_clamped(expr):
         raw = quote_name(str(expr.args[0].payload))
         # In the stored type bounds may not fit, and an unsigned value less its centre would underflow.
-        if engine_type_of(expr) not in ("BIGINT", "HUGEINT", "UHUGEINT"):
+        if engine_type_of(expr) == "UHUGEINT":
+            raw = print_stored(expr, "UHUGEINT")
+        elif engine_type_of(expr) not in ("BIGINT", "HUGEINT"):
             raw = f"CAST({raw} AS {'HUGEINT' if engine_type_of(expr) == 'UBIGINT' else 'BIGINT'})"
         inside = raw if vector.center == 0 else f"{raw} - {vector.center}"
         return (

@@ -104,7 +104,8 @@ def scan(catalog: Catalog, table: Table, schema: SchemaTable, ids: Ids, *, tau: 
         found = schema.column(entry.name)
         assert found is not None
         declared = table.column(entry.name) or Column(entry.name, column_type(found.engine_type) or "text")
-        if _is_unit_column(catalog, table, entry.name) and declared.bounds is None and declared.values is None:
+        undeclared = declared.bounds is None and declared.values is None
+        if _is_unit_column(catalog, table, entry.name) and undeclared and _is_as_stored(declared, found.engine_type):
             expr = replace(read_column(declared, found.engine_type, unit).args[0], nullable=False)
         else:
             expr = read_column(declared, found.engine_type, entry.id, required=not found.nullable)
@@ -237,6 +238,14 @@ def unit_expression(relation: Relation) -> Expr:
         if column.expr.is_column and column.expr.payload == relation.unit:
             return column.expr
     return make_column(relation.unit, Type(Kind.TEXT), nullable=False)
+
+
+def _is_as_stored(column: Column, engine_type: str) -> bool:
+    """Has every stored value the range that planning gives its type? Other numbers and moments are clamped as they are
+    read, so that two units may read alike: such a column is one like others, and not known to be the unit."""
+    if column.type == "integer":
+        return engine_type in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+    return column.type in ("text", "boolean", "decimal")
 
 
 def _is_unit_column(catalog: Catalog, table: Table, name: str) -> bool:

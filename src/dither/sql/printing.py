@@ -17,7 +17,7 @@ from dither.sql.expressions import Expr
 from dither.sql.functions import TEMPLATES
 from dither.sql.types import INT64, Kind, Type, magnitude
 
-__all__ = ["LARGEST_EXPRESSION", "print_expr", "quote_name", "quote_text", "sql_type"]
+__all__ = ["LARGEST_EXPRESSION", "print_expr", "print_stored", "quote_name", "quote_text", "sql_type"]
 
 LARGEST_EXPRESSION = 100_000
 """Characters of printed SQL; a question that needs more in one expression is refused."""
@@ -148,7 +148,7 @@ def _read(expr: Expr) -> str:
     assert isinstance(expr.payload, tuple)
     column, engine_type = expr.payload
     assert isinstance(column, Column) and isinstance(engine_type, str)
-    raw = _raw(expr, engine_type)
+    raw = print_stored(expr, engine_type)
     if column.values is not None:
         members = ", ".join(_domain_value(value, expr.type) for value in column.values)
         value = raw
@@ -186,7 +186,7 @@ _COARSE_MOMENTS = frozenset({"TIMESTAMP_S", "TIMESTAMP_MS"})
 _UNSIGNED_END = f"CAST('{2**126}' AS UHUGEINT)"
 
 
-def _raw(expr: Expr, engine_type: str) -> str:
+def print_stored(expr: Expr, engine_type: str) -> str:
     """The stored value, brought to our type without changing it."""
     name = quote_name(str(expr.args[0].payload))
     match expr.type.kind:

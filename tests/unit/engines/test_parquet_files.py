@@ -206,7 +206,6 @@ def test_a_file_of_the_same_size_and_date_is_another_version(tmp_path: Path) -> 
         assert session.engine._source.version() != before  # type: ignore[attr-defined]
 
 
-@pytest.mark.xfail(strict=True, raises=GuaranteeError, reason="Engine.prepare takes a missing file for a fault of ours")
 def test_a_file_that_is_gone_is_no_fault_of_ours(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(table([1, 2, 3]), path)
