@@ -273,8 +273,8 @@ def _run_replicas(sql: str, tables: Sequence[NoisyTable], names: Sequence[str]) 
     for table in tables:
         columns = _replicas(table, generator, shared)
         replicas[f"{table.name}_replicas"] = columns
-        names = ", ".join(embedded.typed_column(n, table.casts) for n in columns if n != "replica")
-        shadows.append(f"{table.name} AS (SELECT {names} FROM {table.name}_replicas WHERE replica = r.r)")
+        listed = ", ".join(embedded.typed_column(n, table.casts) for n in columns if n != "replica")
+        shadows.append(f"{table.name} AS (SELECT {listed} FROM {table.name}_replicas WHERE replica = r.r)")
     replicated = (
         f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
         f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({sql}) AS finish({', '.join(names)})) AS f"

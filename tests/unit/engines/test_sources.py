@@ -168,9 +168,14 @@ def test_a_source_that_changes_between_planning_and_reading_is_a_failure_that_st
     duckdb.execute(f"COPY ({ROWS}) TO '{path}' (FORMAT parquet)")
     session = open_catalog(loads(CATALOG.format(url=path, table="visits")), ledger="")
     engine = session.engine
-    version = engine._source.version  # type: ignore[attr-defined]
+    version, measure = engine._source.version, engine.measure  # type: ignore[attr-defined]
     seen = iter(["before", "after"])
-    engine._source.version = lambda: next(seen, version())  # type: ignore[attr-defined]
+
+    def measure_while_it_changes(measures: object) -> object:
+        engine._source.version = lambda: next(seen, version())  # type: ignore[attr-defined]
+        return measure(measures)  # type: ignore[arg-type]
+
+    engine.measure = measure_while_it_changes  # type: ignore[method-assign,assignment]
     with pytest.raises(EngineError, match="could not answer"):
         session.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
     assert float(session.ledger.spent().epsilon) == 0.5
