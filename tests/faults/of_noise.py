@@ -68,16 +68,16 @@ def one_draw_for_all_columns(original: Any) -> Any:
 
 @plant(
     "dither.answer.release.add_noise",
-    "dither.answer.noisy.evaluate",
+    "dither.answer.noisy.handed_over",
     check="noise",
     audit=law("a group of nobody else"),
 )
-def float_noise(original: Any, evaluate: Any) -> Any:
+def float_noise(original: Any, handed_over: Any) -> Any:
     """Noise is drawn and added in floating point, above the integers: the last bits tell what is below."""
     generator = np.random.default_rng(SEED)
 
     def with_noise(recipe: Any, vectors: Any, values: Any) -> Any:
-        exact = np.asarray(evaluate(recipe, vectors, values), dtype=np.float64)
+        exact = np.asarray(handed_over(recipe, vectors, values), dtype=np.float64)
         return exact + generator.laplace(scale=2.0, size=exact.shape)
 
     return (lambda values, law, entropy: np.asarray(values)), with_noise

@@ -31,7 +31,7 @@ def no_clamp(original: Any) -> Any:
     return vector_sql
 
 
-@plant("dither.engines.double_sums._twice", check="sensitivity", audit=moved(SUM))
+@plant("dither.engines.double_sums._clamp", check="sensitivity", audit=moved(SUM))
 def no_clamp_in_doubles(original: Any) -> Any:
     """A column summed in doubles is not clamped above."""
     return lambda vector, *rest, **options: original(replace(vector, hi=vector.hi + 1000), *rest, **options)

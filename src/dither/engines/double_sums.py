@@ -9,6 +9,7 @@ Proof: docs/proofs/mechanisms/double-sums.md. Decision: docs/decisions/0027-clam
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.catalog.model import fold
@@ -31,18 +32,24 @@ _SMALL = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 def double_sum(vector: Vector, rows: nodes.Rows, emission: Emission, condition: str) -> str | None:
     """SQL of a group's sum of the vector's contributions, as BIGINT, or None where doubles would not be exact, or not
     faster. vector: of kind sum, over a stored column with bounds.  condition: a FILTER clause, or nothing."""
-    expr = vector.expr
+    expr, lo, hi = vector.expr, vector.lo, vector.hi
     assert expr is not None
     if expr.type.kind not in (Kind.INTEGER, Kind.DOUBLE):
         return None
     scan = _one_to_one(rows)
     extent = None if scan is None else emission.extent(scan.table)
-    # Beside the terms as written: sums of them without their constant, should the engine take it out of the sum.
-    largest = max(abs(vector.lo), abs(vector.hi), vector.hi - vector.lo)
+    # Beside the terms as written: sums of them without their constant, and of the constant alone.
+    largest = max(abs(lo), abs(hi), hi - lo, abs(lo + hi))
     if scan is None or extent is None or extent.rows * largest > EXACT:
         return None
-    twice = _twice(vector, expr, _ends(expr, rows, emission), nan="")
-    return None if twice is None else f"CAST(sum({twice}){condition} * {_text(1 / (2 * vector.step))} AS BIGINT)"
+    clamp = _clamp(vector, expr, _ends(expr, rows, emission))
+    if clamp is None:
+        return None
+    total = f"sum({clamp.twice(nan='')}){condition}"
+    if clamp.far is None and clamp.shift:
+        # No NaN: as many rows count as have a value, and a constant of all rows is cheaper than one in each.
+        total = f"(sum({clamp.clamped}){condition} + count({clamp.raw}){condition} * {_text(clamp.shift)})"
+    return f"CAST({total} * {_text(1 / (2 * vector.step))} AS BIGINT)"
 
 
 def double_cell(vector: Vector, rows: nodes.Rows, emission: Emission) -> str | None:
@@ -52,8 +59,35 @@ def double_cell(vector: Vector, rows: nodes.Rows, emission: Emission) -> str | N
     assert expr is not None
     if expr.type.kind is not Kind.DOUBLE:
         return None
-    twice = _twice(vector, expr, _ends(expr, rows, emission), nan=f" ELSE {_text(2 * (vector.hi + 1) * vector.step)}")
-    return None if twice is None else f"CAST(({twice}) * {_text(1 / (2 * vector.step))} AS INTEGER)"
+    clamp = _clamp(vector, expr, _ends(expr, rows, emission))
+    if clamp is None:
+        return None
+    twice = clamp.twice(nan=f" ELSE {_text(2 * (vector.hi + 1) * vector.step)}")
+    return f"CAST(({twice}) * {_text(1 / (2 * vector.step))} AS INTEGER)"
+
+
+@dataclass(frozen=True)
+class _Clamp:
+    """A column on its grid and within its bounds, in SQL: `clamped + shift` is twice the contribution, in the unit of
+    the column."""
+
+    raw: str
+    clamped: str
+    shift: Fraction
+    far: str | None
+    """Where that would not be exact; None where the engine knows of no such value."""
+    least: Fraction
+    most: Fraction
+
+    def twice(self, *, nan: str) -> str:
+        """A DOUBLE, NULL for NULL. nan: what NaN becomes, as the last arm of a CASE; NULL if nothing."""
+        near = f"{self.clamped} + {_text(self.shift)}" if self.shift else self.clamped
+        if self.far is None:
+            return near
+        # Infinities are far, and NaN, which is not below infinity either.
+        low, high = (f"THEN {_text(end)}" for end in (self.least, self.most))
+        ends = f"CASE WHEN {self.raw} < 0 {low} WHEN {self.raw} <= CAST('infinity' AS DOUBLE) {high}{nan} END"
+        return f"CASE WHEN {self.far} THEN {ends} ELSE {near} END"
 
 
 def _ends(expr: Expr, rows: nodes.Rows, emission: Emission) -> tuple[float, float] | None:
@@ -66,9 +100,8 @@ def _ends(expr: Expr, rows: nodes.Rows, emission: Emission) -> tuple[float, floa
     return extent.ends.get(fold(name))
 
 
-def _twice(vector: Vector, expr: Expr, ends: tuple[float, float] | None, *, nan: str) -> str | None:
-    """SQL of a DOUBLE, NULL for NULL: twice the contribution, in the unit of the column. nan: what NaN becomes, as the
-    last arm of a CASE; NULL if nothing."""
+def _clamp(vector: Vector, expr: Expr, ends: tuple[float, float] | None) -> _Clamp | None:
+    """How doubles clamp the column; None where they cannot, or where integers are as fast."""
     raw = quote_name(str(expr.args[0].payload))
     step, lo, hi = vector.step, vector.lo, vector.hi
     low, high = lo + vector.center, hi + vector.center
@@ -78,22 +111,23 @@ def _twice(vector: Vector, expr: Expr, ends: tuple[float, float] | None, *, nan:
         # Where all values are inside, the engine folds the clamp away, and integers are added as they are.
         if step != 1 or inside or stored not in (*_SMALL, "BIGINT"):
             return None
-        rounding, near = 0, f"CAST({raw} AS DOUBLE)"
-        known = stored in _SMALL
+        rounding, known, near = 0, stored in _SMALL, f"CAST({raw} AS DOUBLE)"
     else:
         rounding, known = 3 * 2**51, False
         if rounding * step > 2**1000:
             return None
         near = f"({raw} + {_text(rounding * step)})"
-    shift = f" + {_text((lo + hi) * step)}" if lo + hi else ""
-    clamped = f"abs({near} - {_text((rounding + low) * step)}) - abs({near} - {_text((rounding + high) * step)}){shift}"
-    if known or (ends is not None and -NEAR * step <= Fraction(ends[0]) and Fraction(ends[1]) <= NEAR * step):
-        return clamped
-    far = f"{raw} NOT BETWEEN {_text(-NEAR * step)} AND {_text(NEAR * step)}"
-    least, most = _text(2 * lo * step), _text(2 * hi * step)
-    # Too far for doubles to be exact; infinities are among these, and NaN, which stays NULL.
-    outside = f"CASE WHEN {raw} < 0 THEN {least} WHEN {raw} <= CAST('infinity' AS DOUBLE) THEN {most}{nan} END"
-    return f"CASE WHEN {far} THEN {outside} ELSE {clamped} END"
+    reach = NEAR * step
+    known = known or (ends is not None and -reach <= Fraction(ends[0]) and Fraction(ends[1]) <= reach)
+    below, above = ((rounding + end) * step for end in (low, high))
+    return _Clamp(
+        raw,
+        f"abs({near} - {_text(below)}) - abs({near} - {_text(above)})",
+        (lo + hi) * step,
+        None if known else f"{raw} NOT BETWEEN {_text(-reach)} AND {_text(reach)}",
+        2 * lo * step,
+        2 * hi * step,
+    )
 
 
 def _one_to_one(rows: nodes.Rows) -> Scan | None:

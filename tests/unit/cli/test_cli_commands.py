@@ -94,6 +94,9 @@ import duckdb
 from dither.catalog import load
 from dither.cli import main
 
+# Where tests run in the background, their children are born deaf to it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def working(path):
     threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     pairs = "range(1000000) AS a, range(1000000) AS b"
