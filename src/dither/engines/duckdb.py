@@ -136,7 +136,9 @@ class DuckDBEngine:
         selected = [f"{print_expr(wanted[name])} AS {quote_name(declared[name].name)}" for name in columns]
         with self._one_state():
             rows = relations.kept_relation_sql(scan, self._emission(), columns_of(*wanted.values()))
-            found = dict(self._cursor().execute(f"SELECT {', '.join(selected)} FROM ({rows}) AS q").fetchnumpy())
+            # In an order of their own: which of them a seed draws must not follow from how threads finished.
+            ordered = f"SELECT {', '.join(selected)} FROM ({rows}) AS q ORDER BY ALL"
+            found = dict(self._cursor().execute(ordered).fetchnumpy())
         return Secret(found)
 
     @contextmanager
