@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dither.errors import QueryRefused
+from support.exactly import exact_answer
 from support.worlds import World, catalog_text
 
 SECTION = '[tables.t]\nprivacy_unit = "u"\nmax_rows_per_unit = 1\ncolumns = { x = { type = "integer" } }'
@@ -65,3 +66,27 @@ def _distance(before: dict[Any, int], after: dict[Any, int]) -> int:
 def test_one_unit_moves_an_answer_no_further_than_priced(type: str, value: str, sql: str) -> None:
     found = moved(type, value, sql)
     assert found is None or found[0] <= found[1]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(DISTINCT u) FROM t",
+        "SELECT COUNT(*) FROM t AS a JOIN t AS b ON a.u = b.u",
+        "SELECT AVG(n) FROM (SELECT u, COUNT(*) AS n FROM t GROUP BY u)",
+        "SELECT SUM(n) FROM (SELECT SUM(x) OVER (PARTITION BY u) AS n FROM t)",
+        "SELECT COUNT(*) FROM t WHERE u - 5 < 0",
+    ],
+)
+def test_identifiers_without_a_sign_are_units_as_others_are(sql: str) -> None:
+    section = (
+        '[tables.t]\nprivacy_unit = "u"\nmax_rows_per_unit = 3\ncolumns = { x = { type = "integer", bounds = [0, 9] } }'
+    )
+    found = []
+    for type, far in (("BIGINT", 2**62), ("UBIGINT", 2**64 - 1)):
+        world = World(catalog_text(section), {"t": f"u {type}, x BIGINT"})
+        world.load("t", [(u, 2) for u in (1, 1, 2, 3, 3, 3, far)])
+        distances = [vector.distance for vector in world.priced(sql).measures[0].vectors]
+        found.append((distances, exact_answer(world.session, sql).rows()))
+        world.close()
+    assert found[0] == found[1]

@@ -107,6 +107,8 @@ def scan(catalog: Catalog, table: Table, schema: SchemaTable, ids: Ids, *, tau: 
         undeclared = declared.bounds is None and declared.values is None
         if _is_unit_column(catalog, table, entry.name) and undeclared and _is_as_stored(declared, found.engine_type):
             expr = replace(read_column(declared, found.engine_type, unit).args[0], nullable=False)
+            # As hashes are: the engine hands these out in 128 bits.
+            expr = replace(expr, lo=0, hi=2**64 - 1) if found.engine_type == "UBIGINT" else expr
         else:
             expr = read_column(declared, found.engine_type, entry.id, required=not found.nullable)
         columns.append(NamedColumn(table.name, declared.name, expr))
@@ -244,7 +246,9 @@ def _is_as_stored(column: Column, engine_type: str) -> bool:
     """Has every stored value the range that planning gives its type? Other numbers and moments are clamped as they are
     read, so that two units may read alike: such a column is one like others, and not known to be the unit."""
     if column.type == "integer":
-        return engine_type in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+        return engine_type in (
+            "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+        )  # fmt: skip
     return column.type in ("text", "boolean", "decimal")
 
 
