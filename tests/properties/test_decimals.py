@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from dither.errors import QueryRefused
 from dither.plan.nodes import Vector
 from dither.secret import open_secret
-from support.clinic import clinic
 from support.exactly import exact_answer, plain_answer
 from support.worlds import World, catalog_text
 
@@ -29,18 +28,6 @@ SETTINGS = settings(
     max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 LONG = settings(SETTINGS, max_examples=1500, derandomize=False)
-
-
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    found = clinic()
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def plain(world: World) -> duckdb.DuckDBPyConnection:
-    return world.plain()
 
 
 def one_of(*texts: str) -> st.SearchStrategy[str]:

@@ -15,7 +15,6 @@ import pytest
 
 from dither.errors import BudgetError, CatalogError, DitherError, EngineError, GuaranteeError, LedgerError
 from dither.noise import insecure_seeded
-from support.clinic import clinic
 from support.exactly import assert_same, exact_answer, plain_answer
 from support.fuzzing import Question, questions
 from support.worlds import World, catalog_text
@@ -35,18 +34,6 @@ columns = { amt = { type = "integer" } }
 OFFERS = ("/* epsilon={} */ {}", "{1} -- epsilon {0}\n", "{1}\n/* epsilon={0}, delta=1e-9 */")
 OURS = (EngineError, GuaranteeError, LedgerError, CatalogError, BudgetError)
 """None of these may come of a text alone: the engine was asked what it cannot do, or we broke a promise."""
-
-
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    found = clinic()
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def plain(world: World) -> duckdb.DuckDBPyConnection:
-    return world.plain()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ groups without rows, which are public and appear with zeros.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from unittest import mock
 
 import duckdb
@@ -17,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dither.errors import QueryRefused
-from support.clinic import clinic
 from support.exactly import assert_same, exact_answer, plain_answer
 from support.worlds import World, catalog_text
 
@@ -25,18 +23,6 @@ SETTINGS = settings(
     max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 LONG = settings(SETTINGS, max_examples=1500, derandomize=False)
-
-
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    found = clinic()
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def plain(world: World) -> duckdb.DuckDBPyConnection:
-    return world.plain()
 
 
 # Scalar expressions ----------------------------------------------------------------------------------------------

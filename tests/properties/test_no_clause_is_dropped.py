@@ -20,7 +20,6 @@ from dither.errors import QueryRefused
 from dither.plan import finish
 from dither.plan.fingerprint import plan_fingerprint
 from dither.sql import embedded
-from support.clinic import clinic
 from support.exactly import difference, plain_answer
 from support.worlds import World
 
@@ -66,18 +65,6 @@ def places(node: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], 
     elif isinstance(node, list):
         for position, item in enumerate(node):
             yield from places(item, (*path, position))
-
-
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    found = clinic()
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def plain(world: World) -> duckdb.DuckDBPyConnection:
-    return world.plain()
 
 
 @pytest.mark.parametrize("sql", list(accepted()))

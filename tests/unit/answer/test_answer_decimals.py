@@ -53,7 +53,10 @@ def test_rows_hold_python_decimals_with_all_their_digits(world: World) -> None:
 
 
 def test_frames_have_decimals_where_they_know_them(world: World) -> None:
-    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    import pandas
+    import polars
+    import pyarrow
+
     answer = exact_answer(world.session, QUESTION)
     frame = answer.df(intervals=True)
     assert frame["s"].dtype == np.float64 and frame["s"][0] == 1.17 and isinstance(frame, pandas.DataFrame)
