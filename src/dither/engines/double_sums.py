@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.catalog.model import fold
-from dither.engines.relations import Emission, float_text
+from dither.engines.relations import Emission, Extent, float_text
 from dither.plan import nodes
 from dither.plan.nodes import Scan, Vector
 from dither.sql.expressions import Expr
@@ -36,13 +36,12 @@ def double_sum(vector: Vector, rows: nodes.Rows, emission: Emission, condition: 
     assert expr is not None
     if expr.type.kind not in (Kind.INTEGER, Kind.DOUBLE):
         return None
-    scan = _one_to_one(rows)
-    extent = None if scan is None else emission.extent(scan.table)
+    known = _known(rows, emission)
     # Beside the terms as written: sums of them without their constant, and of the constant alone.
     largest = max(abs(lo), abs(hi), hi - lo, abs(lo + hi))
-    if scan is None or extent is None or extent.rows * largest > EXACT:
+    if known is None or known[1].rows * largest > EXACT:
         return None
-    clamp = _clamp(vector, expr, _ends(expr, rows, emission))
+    clamp = _clamp(vector, expr, _ends(expr, known))
     if clamp is None:
         return None
     total = f"sum({clamp.twice(nan='')}){condition}"
@@ -59,7 +58,7 @@ def double_cell(vector: Vector, rows: nodes.Rows, emission: Emission) -> str | N
     assert expr is not None
     if expr.type.kind is not Kind.DOUBLE:
         return None
-    clamp = _clamp(vector, expr, _ends(expr, rows, emission))
+    clamp = _clamp(vector, expr, _ends(expr, _known(rows, emission)))
     if clamp is None:
         return None
     twice = clamp.twice(nan=f" ELSE {_text(2 * (vector.hi + 1) * vector.step)}")
@@ -90,12 +89,11 @@ class _Clamp:
         return f"CASE WHEN {self.far} THEN {ends} ELSE {near} END"
 
 
-def _ends(expr: Expr, rows: nodes.Rows, emission: Emission) -> tuple[float, float] | None:
+def _ends(expr: Expr, known: tuple[Scan, Extent] | None) -> tuple[float, float] | None:
     """What the engine knows of the values of the column."""
-    scan = _one_to_one(rows)
-    extent = None if scan is None else emission.extent(scan.table)
-    if scan is None or extent is None:
+    if known is None:
         return None
+    scan, extent = known
     name = next((column.name for column in scan.columns if column.id == expr.args[0].payload), "")
     return extent.ends.get(fold(name))
 
@@ -130,11 +128,12 @@ def _clamp(vector: Vector, expr: Expr, ends: tuple[float, float] | None) -> _Cla
     )
 
 
-def _one_to_one(rows: nodes.Rows) -> Scan | None:
-    """The scan below, if every row here is a row of it and none is there twice."""
+def _known(rows: nodes.Rows, emission: Emission) -> tuple[Scan, Extent] | None:
+    """The scan below and what is known of it, if every row here is a row of it and none is there twice."""
     while isinstance(rows, nodes.Filter | nodes.Project | nodes.UnitWindow):
         rows = rows.input
-    return rows if isinstance(rows, Scan) else None
+    extent = emission.extent(rows.table) if isinstance(rows, Scan) else None
+    return (rows, extent) if isinstance(rows, Scan) and extent is not None else None
 
 
 def _text(value: Fraction | int) -> str:
