@@ -7,14 +7,16 @@ import signal
 import socket
 import sqlite3
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from dither.errors import DitherError, LedgerConflict, LedgerError
-from dither.ledger.storage import lockfile
+from dither.ledger.storage import lockfile, place
 from dither.ledger.storage.place import check_local
+from dither.ledger.storage.schema import APPLICATION_ID
 
 
 def facts_of(folder: Path) -> dict[str, tuple[int, int, bytes]]:
@@ -170,3 +172,41 @@ def test_sessions_of_one_machine_do_not_mind_each_other(open_ledger, question) -
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("before", ["nothing", "an empty log of writes"])
+@pytest.mark.parametrize("between", [1, 2, 3])
+def test_a_ledger_that_another_process_makes_while_one_looks_is_ours(path, monkeypatch, before, between) -> None:
+    # The number of a file's program was read before the tables were made and the tables after: it had none, and they
+    # were there, so the ledger was refused as another program's database.
+    with sqlite3.connect(path) as empty:
+        empty.execute("PRAGMA journal_mode = WAL").fetchall()
+    beside = sqlite3.connect(path) if before == "an empty log of writes" else None
+    if beside is not None:
+        beside.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    empty.close()
+    looks = []
+
+    class Watched(sqlite3.Connection):
+        def execute(self, *words: object) -> sqlite3.Cursor:
+            looks.append(words)
+            if len(looks) == between:
+                subprocess.run([sys.executable, "-c", _MAKE_LEDGER, path], check=True)
+            return super().execute(*words)  # type: ignore[arg-type]
+
+    real = sqlite3.connect
+    monkeypatch.setattr(place.sqlite3, "connect", lambda *a, **k: real(*a, factory=Watched, **k))
+    place.check_ours(path, wait_s=5)
+    assert len(looks) >= between
+
+
+_MAKE_LEDGER = f"""
+import sqlite3, sys
+made = sqlite3.connect(sys.argv[1], isolation_level=None)
+made.execute("PRAGMA journal_mode = WAL")
+made.execute("BEGIN IMMEDIATE")
+made.execute("PRAGMA application_id = {APPLICATION_ID}")
+for number in range(50):
+    made.execute(f"CREATE TABLE dither_{{number}} (id, {', '.join(f'a_longer_name_{k}' for k in range(20))})")
+made.execute("COMMIT")
+"""

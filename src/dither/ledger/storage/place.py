@@ -65,11 +65,15 @@ def check_ours(path: str, *, wait_s: float) -> None:
         return
     deadline = time.monotonic() + wait_s
     while True:
+        before = _state(path)
         try:
-            ours, tables = _looked_at(path)
-            break
+            ours, tables = _looked_at(path, log_beside=before[0])
+            # Without locks, what was read is of one moment only where the file is still as it was.
+            if before[0] or _state(path) == before or time.monotonic() > deadline:
+                break
         except sqlite3.Error as error:
-            if not held_by_another(error) or time.monotonic() > deadline:
+            in_motion = held_by_another(error) or _state(path) != before
+            if not in_motion or time.monotonic() > deadline:
                 raise
         time.sleep(_LOOK_S)
     if tables and ours not in (APPLICATION_ID, APART_APPLICATION_ID):
@@ -80,15 +84,22 @@ def check_ours(path: str, *, wait_s: float) -> None:
         )
 
 
-def _looked_at(path: str) -> tuple[int, int]:
-    """(application id, number of tables) of a database file."""
+def _looked_at(path: str, *, log_beside: bool) -> tuple[int, int]:
+    """(application id, number of tables) of a database file, both of one moment: another process may be making the
+    ledger just now."""
     # Without a log of writes beside it the file is whole by itself, and looking needs neither locks nor other files.
-    beside = os.path.exists(path + "-wal")
-    address = f"file:{quote(path)}?mode=ro{'' if beside else '&immutable=1'}"
-    with closing(sqlite3.connect(address, uri=True)) as connection:
+    address = f"file:{quote(path)}?mode=ro{'' if log_beside else '&immutable=1'}"
+    with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
         (ours,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()
     return ours, tables
+
+
+def _state(path: str) -> tuple[bool, int, int]:
+    """(whether there is a log of writes beside it, size, time of the last change) of a file."""
+    found = os.stat(path)
+    return os.path.exists(path + "-wal"), found.st_size, found.st_mtime_ns
 
 
 def _file_system(folder: str, mounts: Iterable[str]) -> str | None:
