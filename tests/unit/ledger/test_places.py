@@ -207,6 +207,6 @@ made.execute("PRAGMA journal_mode = WAL")
 made.execute("BEGIN IMMEDIATE")
 made.execute("PRAGMA application_id = {APPLICATION_ID}")
 for number in range(50):
-    made.execute(f"CREATE TABLE dither_{{number}} (id, {', '.join(f'a_longer_name_{k}' for k in range(20))})")
+    made.execute(f"CREATE TABLE dither_{{number}} (id, {", ".join(f"a_longer_name_{k}" for k in range(20))})")
 made.execute("COMMIT")
 """
