@@ -31,15 +31,15 @@ def epsilon_and_delta_swapped(original: Any) -> Any:
     return lambda epsilon, delta: SelectionEvent(delta, epsilon)
 
 
-@plant("dither.session.session.Session._reserve", check="ledger", audit=asked("ledger", NESTED))
+@plant("dither.session.measuring._reserve", check="ledger", audit=asked("ledger", NESTED))
 def phase_without_a_charge(original: Any) -> Any:
     """The question inside a question is reserved, and not charged."""
 
-    def reserve(self: Any, stage: Any, *rest: Any) -> Any:
+    def reserve(session: Any, stage: Any, *rest: Any) -> Any:
         if not stage.name:
-            return original(self, stage, *rest)
+            return original(session, stage, *rest)
         with mock.patch("dither.ledger.standing.Standing.charge", lambda standing, price: standing):
-            return original(self, stage, *rest)
+            return original(session, stage, *rest)
 
     return reserve
 
@@ -55,26 +55,26 @@ def refund_after_reading(original: Any) -> Any:
     return fail
 
 
-@plant("dither.session.session.Session.reserved", check="ledger", audit=of("ledger"))
+@plant("dither.session.measuring.reserve", check="ledger", audit=of("ledger"))
 def read_before_charged(original: Any) -> Any:
     """Rows are read first, and the price is reserved when they are there."""
 
-    def reserved(self: Any, priced: Any, *rest: Any) -> Any:
+    def reserve(session: Any, priced: Any, *rest: Any) -> Any:
         if not priced.phases:
-            self.engine.measure([measure.measure for measure in priced.measures])
-        return original(self, priced, *rest)
+            session.engine.measure([measure.measure for measure in priced.measures])
+        return original(session, priced, *rest)
 
-    return reserved
+    return reserve
 
 
-@plant("dither.session.session.Session._prepare", check="reuse", audit=of("reuse"))
+@plant("dither.session.measuring.prepared", check="reuse", audit=of("reuse"))
 def reuse_across_releases(original: Any) -> Any:
     """Vectors of the first release serve for ever."""
 
-    def prepare(self: Any, name: str, part: Any, before: Any, epoch: str) -> Any:
-        return original(self, name, part, before, self.ledger.releases()[0].name)
+    def prepared(session: Any, name: str, part: Any, before: Any, epoch: str) -> Any:
+        return original(session, name, part, before, session.ledger.releases()[0].name)
 
-    return prepare
+    return prepared
 
 
 @plant("dither.session.needs._usable", check="reuse", audit=of("reuse"))
@@ -83,7 +83,7 @@ def nothing_is_found_again(original: Any) -> Any:
     return lambda *terms: []
 
 
-@plant("dither.session.session.Session._pay_for_reuse", check="reuse", audit=of("reuse"))
+@plant("dither.session.measuring._pay_for_reuse", check="reuse", audit=of("reuse"))
 def reuse_without_paying(original: Any) -> Any:
     """What one analyst paid for is free for all."""
-    return lambda self, needs: None
+    return lambda session, needs: None

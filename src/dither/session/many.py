@@ -27,7 +27,7 @@ from dither.plan.explain import Explanation
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.merging import Merged, merge, moved
 from dither.plan.price import PricedPlan
-from dither.session import receipts
+from dither.session import measuring, receipts
 from dither.session.offers import Offered, planned
 from dither.session.refusals import noted
 from dither.session.stages import charged
@@ -99,8 +99,8 @@ def ask_many(
     with noted(session, questions if isinstance(questions, str) else ";\n".join(map(str, questions))):
         together, priced, stated = _priced(session, questions, weights, epsilon=epsilon, rho=rho)
         fingerprint = plan_fingerprint(together.whole, session.catalog)
-        stages = session.reserved(priced, stated, epoch, fingerprint, request)
-    tables, signed = session.measured(stages)
+        stages = measuring.reserve(session, priced, stated, epoch, fingerprint, request)
+    tables, signed = measuring.measure(session, stages)
     cost = charged(stages, allowance=False)
     receipt = receipts.make(session, together.whole, fingerprint, epoch, stages, cost, signed)
     answers = []

@@ -15,15 +15,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.answer.answer import Answer
-from dither.answer.finishing import finish, may_be_large, rehearse, rows_of
-from dither.answer.joint import release_all, to_read
-from dither.answer.noisy import NoisyTable
+from dither.answer.finishing import finish, may_be_large, rehearse
 from dither.catalog.model import Catalog
-from dither.engines.base import Engine, MeasuredTable
-from dither.errors import DitherError, LedgerConflict, PolicyRefused
+from dither.engines.base import Engine
+from dither.errors import PolicyRefused
 from dither.exact import Number
-from dither.ledger.model import NewVector, Reservation, ReservationRequest
-from dither.ledger.model import Receipt as SignedReceipt
 from dither.noise import Entropy, system_entropy
 from dither.plan import nodes
 from dither.plan.choices import Choices
@@ -31,20 +27,18 @@ from dither.plan.explain import Explanation, explain_choices, explain_plan
 from dither.plan.fingerprint import plan_fingerprint
 from dither.plan.lower import Lowering
 from dither.plan.offer import Offer
-from dither.plan.phases import bind_measure, blank
-from dither.plan.price import PricedMeasure, PricedPlan, price_plan, selects_groups
-from dither.secret import Secret, open_secret
-from dither.session import receipts, vectors
+from dither.plan.phases import blank
+from dither.plan.price import PricedPlan, price_plan, selects_groups
+from dither.session import measuring, receipts
 from dither.session.budget import BudgetView
 from dither.session.decide import decide, foresee
 from dither.session.expected import expected_columns
 from dither.session.facts import Facts
-from dither.session.needs import Need, events_of
-from dither.session.offers import Offered, Within, check_charge, check_intervals, keeping, offered, planned
+from dither.session.offers import Offered, Within, check_intervals, keeping, offered, planned
 from dither.session.opaque import OpaqueStatistics
 from dither.session.refusals import noted
-from dither.session.stages import Stage, bound, charged, parts_of, prepare
-from dither.session.tables import Fresh, noisy_tables, stand_ins
+from dither.session.stages import Stage, charged, parts_of
+from dither.session.tables import stand_ins
 
 if TYPE_CHECKING:
     from dither.accounting import RandomLoss
@@ -135,8 +129,8 @@ class Session(OpaqueStatistics):
             plan, priced, chosen = decide(self, question, stated)
             self.rehearse(priced)
             fingerprint = plan_fingerprint(plan, self.catalog)
-            stages = self.reserved(priced, stated, epoch, fingerprint, request)
-        tables, signed = self.measured(stages)
+            stages = measuring.reserve(self, priced, stated, epoch, fingerprint, request)
+        tables, signed = measuring.measure(self, stages)
         finished = finish(plan, tables)
         cost = charged(stages, allowance=False) + chosen.price
         receipt = receipts.make(self, plan, fingerprint, epoch, stages, cost, signed)
@@ -342,31 +336,11 @@ class Session(OpaqueStatistics):
             named = dict(plan.aggregates)
             rehearse(plan, [table for table in stand_ins(priced, None if large else 50) if table.name in named])
 
-    def reserved(
-        self, priced: PricedPlan, stated: Offered, epoch: str, fingerprint: str, request: str | None
-    ) -> list[Stage]:
-        """All stages, each with what it must measure reserved; where one is not admitted, the earlier are given up."""
-        stages: list[Stage] = []
-        try:
-            for name, part in parts_of(priced):
-                stage = self._prepare(name, part, stages, epoch)
-                stages.append(stage)
-                check_charge(self, priced.offer, stated, charged(stages, allowance=self.own_level is not None))
-                if stage.wanted:
-                    key = f"{request}/{name}" if request is not None and name else request
-                    stage.reservation = _fresh(self._reserve(stage, epoch, fingerprint, key))
-            for stage in stages:
-                self._pay_for_reuse(stage.needs)
-        except DitherError:
-            self._give_up(stages)
-            raise
-        return stages
-
     def explained(self, priced: PricedPlan) -> Explanation:
         """A priced plan with what is known of it, in words. Reads nothing protected."""
         stages: list[Stage] = []
         for name, part in parts_of(priced):
-            stages.append(self._prepare(name, part, stages, self.ledger.current_release))
+            stages.append(measuring.prepared(self, name, part, stages, self.ledger.current_release))
         parts = [(stage.priced, _known_places(stage)) for stage in stages]
         return explain_plan(
             parts,
@@ -375,89 +349,6 @@ class Session(OpaqueStatistics):
             self.ledger.budget,
             self.ledger.remaining(self.own_level),
         )
-
-    def measured(self, stages: list[Stage]) -> tuple[list[NoisyTable], SignedReceipt | None]:
-        """The noisy tables of the last stage, each stage read with the results of those before it written in."""
-        tables: list[NoisyTable] = []
-        signed = None
-        for number, stage in enumerate(stages):
-            try:
-                part = bound(stage, stages[:number], bind_measure) if number else stage.priced
-                fresh: Fresh = {}
-                if stage.reservation is not None:
-                    fresh, signed = self._measure(stage.reservation, part, stage.wanted)
-                tables = noisy_tables(part, stage.needs, fresh)
-                stage.result = rows_of(finish(part.plan, tables)) if stage.name else []
-            except BaseException:
-                self._give_up(stages[number + 1 :])
-                raise
-        return tables, signed
-
-    def _give_up(self, stages: Sequence[Stage]) -> None:
-        """Take back the reservations of stages that have not been read."""
-        for stage in stages:
-            if stage.reservation is not None:
-                self.ledger.void(stage.reservation, "another part of the question could not be answered")
-
-    def _prepare(self, name: str, part: PricedPlan, before: list[Stage], epoch: str) -> Stage:
-        return prepare(
-            name,
-            part,
-            before,
-            catalog=self.catalog,
-            analyst=self.analyst,
-            release=epoch,
-            version_of=self.facts.version_of,
-            released=lambda identities: self.ledger.all_released(identities, epoch),
-            beside=self.ledger.vectors_in,
-        )
-
-    def _pay_for_reuse(self, needs: Sequence[Need]) -> None:
-        for need in needs:
-            if need.known is not None and not need.paid:
-                self.ledger.record_reuse(self.analyst, need.known, need.known.price)
-
-    def _reserve(self, stage: Stage, epoch: str, fingerprint: str, request: str | None) -> Reservation:
-        return self.ledger.reserve(
-            ReservationRequest(
-                analyst=self.analyst,
-                text=stage.priced.plan.text,
-                fingerprint=fingerprint,
-                price=stage.cost,
-                events=events_of(stage.priced, stage.wanted),
-                vectors=tuple(need.identity for need in stage.wanted),
-                release=epoch,
-                idempotency_key=request,
-            )
-        )
-
-    def _measure(
-        self, reservation: Reservation, priced: PricedPlan, wanted: Sequence[Need]
-    ) -> tuple[Fresh, SignedReceipt]:
-        """Read, add noise, and have the ledger keep the result, in that order. From the first read on the charge
-        stands: whatever fails is booked as a failure."""
-        self.ledger.begin_reading(reservation)
-        try:
-            reading = to_read(priced, _places(wanted))
-            measured = self.engine.measure([_only(priced.measures[m], places) for m, places in reading])
-            fresh = self._add_noise(priced, wanted, measured)
-            return fresh, self.ledger.answer(reservation, [fresh[n.measure, n.position] for n in wanted])
-        except BaseException:
-            self.ledger.fail(reservation)
-            raise
-
-    def _add_noise(self, priced: PricedPlan, wanted: Sequence[Need], measured: Secret[list[MeasuredTable]]) -> Fresh:
-        """Every wanted vector over all its groups, with noise of its law; private groups cut at their threshold."""
-        tables = open_secret(measured)
-        noisy = release_all(priced, _places(wanted), tables, self.catalog.neighbours, self.fresh_entropy())
-        fresh = {}
-        for need in wanted:
-            keys, values = noisy[need.measure, need.position]
-            payload = vectors.pack(keys, values)
-            facts = vectors.law_facts(need.priced.law)
-            cost = priced.measures[need.measure].price_at(need.position)
-            fresh[need.measure, need.position] = NewVector(need.identity, facts, cost, payload)
-        return fresh
 
     def fresh_entropy(self) -> Entropy:
         """For one question's draws: the system's with new bytes mixed in, lest a cloned machine repeat them."""
@@ -471,26 +362,6 @@ class Session(OpaqueStatistics):
     def own_level(self) -> str | None:
         """The ledger's level whose balance the asker may see: their own, or without analysts the data set's (None)."""
         return self.analyst if self.catalog.analysts else None
-
-
-def _places(wanted: Sequence[Need]) -> list[tuple[int, int]]:
-    return [(need.measure, need.position) for need in wanted]
-
-
-def _only(priced: PricedMeasure, places: list[int]) -> nodes.Measure:
-    """The measure with its wanted vectors alone; private keys are chosen by all of them together."""
-    return replace(priced.measure, vectors=tuple(priced.measure.vectors[p] for p in places))
-
-
-def _fresh(reservation: Reservation) -> Reservation:
-    """The reservation, when it is ours to read with: a request key that was used before finds the earlier entry."""
-    if reservation.repeated:
-        raise LedgerConflict(
-            f"A question with this request key was charged before; its entry {reservation.entry_id} is "
-            f"{reservation.state}.",
-            hint="What it measured is found without a key; to measure anew, use another key.",
-        )
-    return reservation
 
 
 def _known_places(stage: Stage) -> frozenset[tuple[int, int]]:
