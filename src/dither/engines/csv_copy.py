@@ -3,6 +3,7 @@
 Why not read CSV directly: the reader's guesses (types, quotes, headers) depend on everybody's rows, so one person's
 stray quote could change another's row, or make a question fail. Here nothing is guessed: the header names the columns,
 all are text, the dialect is the catalog's, and a value that is not of its declared type becomes NULL.
+A copy holds people's records, so it goes when its file changed or is gone: whoever makes a copy looks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import csv
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -25,8 +27,11 @@ __all__ = ["header_of", "parquet_of", "strict_reader"]
 
 _TYPES = {"integer": "BIGINT", "double": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
 
-_FORMAT = 2
+_FORMAT = 3
 """Of the copies: to be raised when texts are read otherwise, lest old copies serve."""
+
+_SOURCE = "source"
+"""What a copy calls the path of the file it is of."""
 
 
 def header_of(path: Path, dialect: Mapping[str, str]) -> list[str]:
@@ -51,11 +56,30 @@ def parquet_of(path: Path, table: Table, dialect: Mapping[str, str]) -> str:
     stat = path.stat()
     # Size and date can be those of another file that stood here before: its copy would be read for ever.
     version = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-    facts = repr((_FORMAT, str(path.resolve()), version, sorted(types.items()), sorted(dialect.items()), header))
-    copy = private_folder() / f"{hashlib.sha256(facts.encode()).hexdigest()[:32]}.parquet"
+    reading = _digest(_FORMAT, str(path.resolve()), sorted(types.items()), sorted(dialect.items()))
+    copy = private_folder() / f"{reading}.{_digest(version, header)}.parquet"
     if not copy.exists():
         _convert(path, copy, header, types, dialect)
+        _forget(copy, reading)
     return str(copy)
+
+
+def _digest(*facts: object) -> str:
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
+
+
+def _forget(copy: Path, reading: str) -> None:
+    """Remove the copies of what the file held before, and of files that are gone."""
+    for other in copy.parent.glob(f"{reading}.*.parquet"):
+        if other != copy:
+            other.unlink(missing_ok=True)
+    copies = quote_text(str(copy.parent / ("[0-9a-f]" * 32 + ".*.parquet")))
+    sources = f"SELECT file_name, decode(value) FROM parquet_kv_metadata({copies}) WHERE decode(key) = '{_SOURCE}'"
+    # A copy that another process is removing is no reason to fail.
+    with suppress(duckdb.Error, OSError), fresh_connection() as connection:
+        for other, source in connection.execute(sources).fetchall():
+            if not os.path.exists(source):
+                Path(other).unlink(missing_ok=True)
 
 
 def strict_reader(path: Path, header: list[str], dialect: Mapping[str, str]) -> str:
@@ -86,7 +110,8 @@ def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str]
             connection.execute(f"SET temp_directory={quote_text(str(private_folder()))}")
             connection.execute(f"CREATE TABLE texts AS {reading}")
             casting = f"SELECT {', '.join(selected)} FROM texts"
-            connection.execute(f"COPY ({casting}) TO {quote_text(str(fresh))} (FORMAT parquet, COMPRESSION zstd)")
+            options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{_SOURCE}: {quote_text(str(path.resolve()))}}}"
+            connection.execute(f"COPY ({casting}) TO {quote_text(str(fresh))} ({options})")
         fresh.replace(copy)
     except duckdb.Error:
         fresh.unlink(missing_ok=True)
