@@ -14,18 +14,17 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.exc import DBAPIError
 
 from contracts import ledger_postgres as postgres
 from dither.accounting.events import PureEvent
 from dither.accounting.price import Price
 from dither.catalog.model import Analyst, BudgetTerms
-from dither.errors import BudgetExceeded, LedgerConflict, LedgerError
+from dither.errors import BudgetExceeded, DitherError, LedgerConflict, LedgerError
 from dither.ledger import NewVector, ReservationRequest
 from dither.ledger.elsewhere import outside_release
 from dither.ledger.ledger import Ledger
 from dither.ledger.series import EpochRequest, SeriesBook
+from dither.ledger.storage.statements import Statement
 
 HUGE = Fraction(10**15)
 
@@ -47,11 +46,11 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
             return str(tmp_path / "x.ledger")
         case _:
             address: str = request.getfixturevalue("server")
-            engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
-            with engine.begin() as connection:
-                connection.execute(text("DROP SCHEMA public CASCADE"))
-                connection.execute(text("CREATE SCHEMA public"))
-            engine.dispose()
+            import psycopg
+
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute("DROP SCHEMA public CASCADE")
+                connection.execute("CREATE SCHEMA public")
             return address
 
 
@@ -328,8 +327,10 @@ def test_a_list_imported_by_many_processes_at_once_is_booked_once(shared: str) -
 @pytest.mark.parametrize("statement", ["UPDATE dither_log SET at = ''", "DELETE FROM dither_vector"])
 def test_the_database_refuses_changes(ledger: Ledger, statement: str) -> None:
     ledger.answer(ask(ledger, "0.1"), vector("0.1"))
-    with pytest.raises(DBAPIError, match="append-only"), ledger._journal.store.engine.begin() as connection:
-        connection.execute(text(statement))
+    with pytest.raises(DitherError) as refused, ledger._journal.store.writing() as connection:
+        Statement(statement).execute(connection)
+    assert "append-only" in str(refused.value.__cause__)
+    assert ledger.verify().problem is None
 
 
 def test_a_server_that_is_not_there_is_said_to_be_unusable() -> None:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from contracts import ledger_postgres as postgres
 from dither.accounting.events import PureEvent
@@ -26,7 +25,8 @@ from dither.catalog.model import BudgetTerms
 from dither.errors import BudgetExceeded, DitherError, LedgerConflict, LedgerError
 from dither.ledger import NewVector, Reservation, ReservationRequest
 from dither.ledger.ledger import Ledger
-from support.forked import at_step, forked
+from dither.ledger.storage.statements import Statement
+from support.forked import at_step, forked, hooked
 
 COST = Price(Fraction(1, 20), Fraction(1, 800))
 
@@ -117,8 +117,8 @@ def test_a_role_s_own_settings_change_nothing(place: str, admin: Any, setting: s
         assert spend_to_the_end(ledgers) == 59
         assert ledgers[0].spent().epsilon == 3 and ledgers[0].verify().holds
         with ledgers[0]._journal.writing() as page:
-            shown = page.connection.exec_driver_sql("SHOW synchronous_commit").scalar()
-        assert shown == "on"
+            shown = Statement("SHOW synchronous_commit").first(page.connection)
+        assert shown == ("on",)
         for ledger in ledgers:
             ledger.close()
     finally:
@@ -141,7 +141,7 @@ def test_tables_of_the_same_names_put_earlier_on_the_search_path_are_not_taken_f
         admin.execute(f"CREATE TABLE {early}.dither_{table} (LIKE {late}.dither_{table} INCLUDING ALL)")
     admin.execute(f"INSERT INTO {early}.dither_identity SELECT * FROM {late}.dither_identity")
     # Its connections are new ones, as after a restart of the server.
-    second._journal.store.engine.dispose()
+    second._journal.store._connections.end_kept()
     second.reserve(request())
     assert second.spent().epsilon == 2 * COST.epsilon == ledger.spent().epsilon
     with pytest.raises(LedgerConflict) as refused:
@@ -154,7 +154,7 @@ def test_tables_of_the_same_names_put_earlier_on_the_search_path_are_not_taken_f
 def test_a_temporary_table_of_the_same_name_is_not_the_ledger(place: str) -> None:
     ledger = open_ledger(place)
     with ledger._journal.writing() as page:
-        page.connection.exec_driver_sql("CREATE TEMPORARY TABLE dither_log (LIKE dither_log)")
+        Statement("CREATE TEMPORARY TABLE dither_log (LIKE dither_log)").execute(page.connection)
     ledger.answer(ledger.reserve(request()), measured())
     assert ledger.spent().epsilon == COST.epsilon and ledger.verify().holds
     ledger.close()
@@ -190,7 +190,7 @@ def test_a_role_that_may_only_read_and_add_rows_asks_and_cannot_undo(place: str,
     assert ledger.record_refusal("ada", "SELECT", "S-100") and ledger.verify().holds
     for statement in ("DELETE FROM dither_log", "ALTER TABLE dither_log DISABLE TRIGGER ALL", "TRUNCATE dither_log"):
         with pytest.raises(LedgerError), ledger._journal.writing() as page:
-            page.connection.exec_driver_sql(statement)
+            Statement(statement).execute(page.connection)
     ledger.close()
 
 
@@ -367,15 +367,9 @@ def proxied(server: str, tmp_path: Path) -> Iterator[tuple[Proxy, Callable[[str]
 
 @contextmanager
 def reply_to_commit_lost(proxy: Proxy) -> Iterator[None]:
-    def lose(_: object) -> None:
-        proxy.swallow.set()
-
-    event.listen(Engine, "commit", lose)
-    try:
+    with hooked(committing=lambda _: proxy.swallow.set()):
         yield
-    finally:
-        event.remove(Engine, "commit", lose)
-        proxy.swallow.clear()
+    proxy.swallow.clear()
 
 
 def test_a_reservation_whose_acknowledgement_was_lost_is_charged_once_and_found_by_its_key(
