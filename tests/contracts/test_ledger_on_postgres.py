@@ -4,11 +4,13 @@ ended by an administrator, replies that are lost on the way. No total is wrong f
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -22,13 +24,15 @@ from contracts import ledger_postgres as postgres
 from dither.accounting.events import PureEvent
 from dither.accounting.price import Price
 from dither.catalog.model import BudgetTerms
-from dither.errors import BudgetExceeded, DitherError, LedgerConflict, LedgerError
+from dither.errors import BudgetExceeded, DitherError, GuaranteeError, LedgerConflict, LedgerError
 from dither.ledger import NewVector, Reservation, ReservationRequest
+from dither.ledger.amounts import price_json
 from dither.ledger.ledger import Ledger
 from dither.ledger.storage.statements import Statement
 from support.forked import at_step, forked, hooked
 
 COST = Price(Fraction(1, 20), Fraction(1, 800))
+FACTS = {"price": price_json(COST), "recorded": [None, "0", None]}
 
 
 @pytest.fixture(scope="module")
@@ -238,6 +242,97 @@ def end_sessions(admin: Any, place: str, *, idle: bool) -> None:
         + (" AND state = 'idle'" if idle else "")
     )
     time.sleep(0.2)
+
+
+def test_a_server_that_ended_every_idle_connection_is_asked_again_without_a_word(place: str, admin: Any) -> None:
+    # As after a restart between two questions.
+    ledger = open_ledger(place)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: ledger.reserve(request()), range(12)))
+    kept = len(ledger._journal.store._connections._kept)
+    end_sessions(admin, place, idle=True)
+    assert ledger.spent().epsilon == 12 * COST.epsilon and kept > 1
+    ledger.answer(ledger.reserve(request()), measured())
+    assert ledger.verify().holds
+    ledger.close()
+
+
+@pytest.mark.parametrize("use", ["close", "ask", "forget"])
+def test_a_forked_child_leaves_its_parent_s_sessions_alone(place: str, use: str) -> None:
+    # Closing a connection tells the server to end the session: the parent's, its lock that says it lives included.
+    mine = open_ledger(place)
+    reservation = mine.reserve(request())
+    name, kept = mine._journal.store.session(), list(mine._journal.store._connections._kept)
+
+    def live(writer: int) -> None:
+        nonlocal mine
+        if use == "ask":
+            os.write(writer, mine.reserve(request()).entry_id.encode())
+        if use in ("ask", "close"):
+            mine.close()
+        del mine
+        kept.clear()
+        gc.collect()
+
+    asked, _ = forked(live)
+    other = open_ledger(place)
+    assert [entry.state for entry in other.entries() if entry.id not in asked] == ["reserved"]
+    assert mine._journal.store.session() == name and all(connection.answers() for connection in kept) and kept
+    mine.answer(reservation, measured())
+    assert other.spent().epsilon == (1 + len(asked)) * COST.epsilon and other.verify().holds
+    mine.close(), other.close()
+
+
+def test_a_failure_that_was_passed_over_is_not_taken_for_a_commit(place: str) -> None:
+    # The server answers COMMIT with ROLLBACK then, and calls that no error.
+    ledger = open_ledger(place)
+    with pytest.raises(GuaranteeError), ledger._journal.writing() as page:
+        page.append("unfrozen", facts={"reason": "lost"})
+        with suppress(Exception):
+            Statement("SELECT nothing FROM nowhere").rows(page.connection)
+    assert [row.kind for row in ledger.log()] == ["created"]
+    ledger.reserve(request())
+    ledger.close()
+
+
+def test_a_value_stands_in_no_message(place: str) -> None:
+    ledger = open_ledger(place)
+    ledger.reserve(request("secret key"))
+    with pytest.raises(GuaranteeError) as refused, ledger._journal.writing() as page:
+        page.append("reserved", facts=FACTS, entry="1", analyst="ada", request="secret key")
+    assert "Key (analyst, request)=(ada, secret key)" in str(refused.value.__cause__)
+    assert "secret" not in str(refused.value) and "secret" not in repr(refused.value)
+    ledger.close()
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql+psycopg", "postgresql+psycopg2", "PostgreSQL"])
+def test_a_url_that_names_a_driver_is_the_same_url(place: str, scheme: str) -> None:
+    ledger = open_ledger(place.replace("postgresql", scheme, 1))
+    ledger.reserve(request())
+    assert open_ledger(place).spent().epsilon == COST.epsilon
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://nobody:hunter2@/nothing?host=/nonexistent",
+        "postgresql://nobody:hunter2%zz@localhost/nothing",
+        "postgresql://nobody@localhost/nothing?password=hunter2%zz",
+        "postgresql://nobody:hunter2@localhost/nothing?hunter2=x",
+        "postgresql://nobody:hunter2@[localhost/nothing",
+        "postgresql://nobody:hunter2%FF@localhost/nothing",
+    ],
+)
+def test_a_password_stands_in_no_message(url: str) -> None:
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    with pytest.raises(DitherError) as refused:
+        open_ledger(url)
+    told: BaseException | None = refused.value
+    while told is not None:
+        assert "hunter2" not in "".join(traceback.format_exception(told, chain=True))
+        told = told.__cause__ or told.__context__
 
 
 def test_threads_that_ask_for_the_session_s_name_at_once_get_one_that_is_held(place: str) -> None:

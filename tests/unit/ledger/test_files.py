@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import sys
 import threading
 import time
 from pathlib import Path
@@ -139,6 +140,19 @@ def test_a_missing_folder_is_said(open_ledger, tmp_path) -> None:
 def test_other_databases_are_not_ledgers(open_ledger, url) -> None:
     with pytest.raises(InvalidParameter):
         open_ledger(url)
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}", "sqlite+pysqlite:///{}", "SQLite:///{}"])
+def test_a_path_may_be_written_as_a_url(open_ledger, question, path, url) -> None:
+    open_ledger(url.format(path)).reserve(question())
+    assert len(open_ledger(path).entries()) == 1
+
+
+def test_a_server_s_ledger_without_its_driver_says_what_to_install(open_ledger, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(LedgerError, match=r"dither\[postgres\]") as refused:
+        open_ledger("postgresql://nobody@localhost/nothing")
+    assert refused.value.code == "L-105"
 
 
 def test_a_forked_child_makes_connections_of_its_own(open_ledger, question) -> None:

@@ -3,10 +3,10 @@
 Flow: `store` takes connections and begins transactions, `statements` runs text on them. Relies on the two drivers,
 sqlite3 and psycopg, in their autocommit modes: a transaction begins and ends where it is said here and nowhere else.
 
-A connection belongs to the process that made it. In a forked child, one to a file is closed before the child opens the
-file: SQLite keeps what it believes of a file's locks with the connections of a process, and a child that inherited that
-would take locks for held that its parent holds. One to a server is left alone, for closing it would end the parent's
-session there.
+A connection belongs to the process that made it. In a forked child, one to a server is left alone for good: closing it
+would end the parent's session there. One to a file is closed before the child opens a ledger's file: SQLite keeps for
+each file what locks the process has on it, and a child would take its parent's for its own. The parent, closing the
+ledger, would then find itself the last, remove the log of writes, and with it what the child wrote.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from weakref import WeakSet
 
 from dither.errors import GuaranteeError, LedgerError
 
-__all__ = ["Connection", "Connections", "leave_parents_files"]
+__all__ = ["Connection", "Connections", "leave_parents_file"]
 
 _IDLE, _OPEN, _FAILED = 0, 2, 3
 """What PostgreSQL's library says of a connection's transaction: none; one; one that can only be rolled back."""
 
 
 class Connection:
-    def __init__(self, driver: Any, *, to_file: bool = False) -> None:
+    def __init__(self, driver: Any, *, file: str | None = None) -> None:
         self.driver = driver
         """The driver's own connection."""
+        self.file = file
         self.dialect: Literal["sqlite", "postgresql"] = (
             "sqlite" if isinstance(driver, sqlite3.Connection) else "postgresql"
         )
         self.in_use = True
         self.closed = False
         self._process = os.getpid()
-        if to_file:
-            _files.add(self)
+        _made.add(self)
 
     @property
     def inherited(self) -> bool:
@@ -79,13 +79,10 @@ class Connection:
         return True
 
     def close(self) -> None:
-        if self.closed:
-            return
-        self.closed = True
-        if self.inherited and self.dialect == "postgresql":
-            _not_ours.append(self.driver)
-        else:
-            self.driver.close()
+        if not self.closed:
+            self.closed = True
+            if not self.inherited or self.dialect == "sqlite":
+                self.driver.close()
 
     def _roll_back(self) -> None:
         if self.inherited:
@@ -124,58 +121,67 @@ class Connections:
 
     def take(self) -> Connection:
         """The connection used last, or a new one. A server that was started again ended the kept ones."""
-        while True:
-            try:
-                connection = self._kept.pop()
-            except IndexError:
-                return self._make()
+        while (connection := self._pop()) is not None:
             connection.in_use = True
             if connection.answers():
                 return connection
             connection.close()
+        return self._make()
 
     def give_back(self, connection: Connection) -> None:
         if connection.inherited:
             # Its transaction goes on in the parent.
-            _not_ours.append(connection)
-        elif connection.reusable and len(self._kept) < self._most:
+            return
+        if connection.reusable and len(self._kept) < self._most:
             connection.in_use = False
             self._kept.append(connection)
         else:
             connection.close()
         if self._closed:
-            self.close()
+            self.end_kept()
 
     def end_kept(self) -> None:
         """Close those that nobody uses."""
-        with suppress(IndexError):
-            while True:
-                self._kept.pop().close()
+        while (connection := self._pop()) is not None:
+            connection.close()
 
     def close(self) -> None:
         """Close them all, those in use as soon as they are given back."""
         self._closed = True
         self.end_kept()
 
+    def _pop(self) -> Connection | None:
+        try:
+            return self._kept.pop()
+        except IndexError:
+            return None
 
-_files: WeakSet[Connection] = WeakSet()
-"""Connections of this process to files."""
 
-_not_ours: list[Any] = []
-"""What a forked child inherited and leaves alone."""
+_made: WeakSet[Connection] = WeakSet()
+
+_not_ours: list[Connection] = []
+"""What a forked child inherited. It holds on to it, for what nobody holds any more is closed."""
 
 
-def leave_parents_files() -> None:
-    """In a forked child, before it opens a file: close the connections to files that it inherited. Raises LedgerError
-    when one was in use at the fork. To close that one could wait without end, for a thread that is not there; and left
-    open it makes what this process writes vanish once the parent closes the ledger."""
-    inherited = [connection for connection in list(_files) if connection.inherited and not connection.closed]
-    if any(connection.in_use for connection in inherited):
-        raise LedgerError(
-            "This process was forked while another thread was using a ledger, whose locks it cannot tell from its own.",
-            code="L-150",
-            hint="Fork before asking, or begin the process anew (multiprocessing: spawn or forkserver).",
-        )
+def leave_parents_file(file: str) -> None:
+    """In a forked child, before it opens `file`: close the connections to files that it inherited. Raises LedgerError
+    when one to this file was in use at the fork: to close it could wait without end, for a thread that is not there."""
+    inherited = [connection for connection in list(_made) if connection.inherited and not connection.closed]
     for connection in inherited:
-        with suppress(sqlite3.Error):
-            connection.close()
+        if connection.in_use and connection.file == file:
+            raise LedgerError(
+                "This process was forked while a thread was using the ledger, and cannot tell their locks apart.",
+                code="L-150",
+                hint="Fork while nothing is asked, or begin processes anew (multiprocessing: spawn, forkserver).",
+            )
+    for connection in inherited:
+        if connection.file is not None and not connection.in_use:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+
+def _after_fork() -> None:
+    _not_ours.extend(list(_made))
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Any, ClassVar
 
 from dither.errors import InvalidParameter, LedgerConflict, LedgerError
-from dither.ledger.storage.connection import Connection, Connections, leave_parents_files
+from dither.ledger.storage.connection import Connection, Connections, leave_parents_file
 from dither.ledger.storage.failures import held_by_another, translated
 from dither.ledger.storage.lockfile import in_use, release_lock_file, shared_lock_file
 from dither.ledger.storage.place import check_local, check_ours
@@ -101,10 +101,11 @@ class Store:
 
     def close(self) -> None:
         """End this session. Closing twice is closing once."""
-        if not self._closed:
-            self._closed = True
+        # A forked child that never used it has nothing to end: what is there is its parent's.
+        if not self._closed and self._process == os.getpid():
             with translated():
                 self._release()
+        self._closed = True
 
     def _release(self) -> None:
         self.presence.close()
@@ -182,7 +183,7 @@ class FileStore(Store):
         release_lock_file(self._locks)
 
     def _connect(self) -> None:
-        leave_parents_files()
+        leave_parents_file(self.path)
         if not in_use(self.path + ".lock"):
             check_local(self.path)
             check_ours(self.path, wait_s=self.wait_s)
@@ -198,7 +199,7 @@ class FileStore(Store):
             raise
 
     def _open(self) -> Connection:
-        return Connection(_open_sqlite(self.path, self.wait_s), to_file=True)
+        return Connection(_open_sqlite(self.path, self.wait_s), file=self.path)
 
     def _connect_first(self) -> None:
         """Make a new file a WAL file, and the index of its log where there is none, while no other process of ours
@@ -351,14 +352,11 @@ def _arguments(url: str) -> dict[str, Any]:
             code="L-105",
             hint="Install it with: pip install 'dither[postgres]'.",
         ) from None
-    try:
+    with suppress(ProgrammingError, UnicodeError):
         return dict(conninfo_to_dict(url))
-    except (ProgrammingError, UnicodeError):
-        raise InvalidParameter(
-            "ledger",
-            expected="postgresql://user@host/database, special characters written as %XX",
-            found="another URL",
-        ) from None
+    raise InvalidParameter(
+        "ledger", expected="postgresql://user@host/database, special characters written as %XX", found="another URL"
+    )
 
 
 def _milliseconds(seconds: float) -> int:
