@@ -19,12 +19,14 @@ from contracts import ledger_postgres as postgres
 from dither.accounting.events import PureEvent
 from dither.accounting.price import Price
 from dither.catalog.model import Analyst, BudgetTerms
-from dither.errors import BudgetExceeded, DitherError, LedgerConflict, LedgerError
+from dither.errors import BudgetExceeded, DitherError, GuaranteeError, LedgerConflict, LedgerError
 from dither.ledger import NewVector, ReservationRequest
 from dither.ledger.elsewhere import outside_release
 from dither.ledger.ledger import Ledger
 from dither.ledger.series import EpochRequest, SeriesBook
 from dither.ledger.storage.statements import Statement
+from dither.ledger.vectors import store_vectors, vector_facts, vectors_of_entry
+from support.forked import forked
 
 HUGE = Fraction(10**15)
 
@@ -321,6 +323,34 @@ def test_a_list_imported_by_many_processes_at_once_is_booked_once(shared: str) -
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
     ledger = open_ledger(shared)
     assert ledger.spent().epsilon == Fraction(1, 3) and ledger.verify().problem is None
+    ledger.close()
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_child_forked_inside_a_transaction_leaves_it_to_its_parent(shared: str, interrupted: bool) -> None:
+    """The faults it is for: a child's ROLLBACK on the parent's socket; one that takes pages, written before the commit
+    because they are many, out of the index of the log of writes, which parent and child share."""
+    ledger = open_ledger(shared)
+    reservation = ask(ledger, "0.1")
+    block = ledger._journal.writing()
+    page = block.__enter__()
+    many = [item for number in range(40) for item in vector("0.1", bytes([number]) * 200_000)]
+    store_vectors(page.connection, entry=reservation.entry_id, release="1", analyst="ada", vectors=many)
+
+    def live(writer: int) -> None:
+        if interrupted:
+            assert not block.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+        else:
+            with pytest.raises(GuaranteeError):
+                block.__exit__(None, None, None)
+
+    forked(live)
+    assert [item.payload for item in vectors_of_entry(page.connection, reservation.entry_id)] == [
+        item.payload for item in many
+    ]
+    page.append("answered", facts={"vectors": vector_facts(many)}, entry=reservation.entry_id, analyst="ada")
+    block.__exit__(None, None, None)
+    assert len(ledger.vectors_of(reservation)) == 40 and ledger.verify().problem is None
     ledger.close()
 
 

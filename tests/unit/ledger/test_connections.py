@@ -197,23 +197,3 @@ def test_a_child_forked_while_a_thread_asks_is_refused_and_charges_nothing(open_
     thread.join()
     assert lines == ["L-150"] * 3 + ["other"]
     assert ledger.entries() == () and ledger.verify().holds
-
-
-@pytest.mark.parametrize("interrupted", [False, True])
-def test_a_child_forked_inside_a_transaction_leaves_it_to_its_parent(open_ledger, interrupted) -> None:
-    ledger = open_ledger()
-    block = ledger._journal.writing()
-    page = block.__enter__()
-    page.append("unfrozen", facts={"reason": "before"})
-
-    def live(writer: int) -> None:
-        if interrupted:
-            assert not block.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
-        else:
-            with pytest.raises(GuaranteeError):
-                block.__exit__(None, None, None)
-
-    forked(live)
-    page.append("unfrozen", facts={"reason": "after"})
-    block.__exit__(None, None, None)
-    assert [row.kind for row in ledger.log()] == ["created", "unfrozen", "unfrozen"] and ledger.verify().holds
