@@ -265,8 +265,6 @@ def test_a_forked_child_leaves_its_parent_s_sessions_alone(place: str, use: str)
     reservation = mine.reserve(request())
     name, kept = mine._journal.store.session(), list(mine._journal.store._connections._kept)
 
-    presence = mine._journal.store.presence
-
     def live(writer: int) -> None:
         nonlocal mine
         if use == "ask":
@@ -284,7 +282,7 @@ def test_a_forked_child_leaves_its_parent_s_sessions_alone(place: str, use: str)
         assert not warned
 
     # As if another thread were just asking for the session's name: nobody lets go of that in the child.
-    with presence._guard:  # type: ignore[attr-defined]
+    with mine._journal.store.presence._guard:  # type: ignore[attr-defined]
         asked, _ = forked(live)
     other = open_ledger(place)
     assert [entry.state for entry in other.entries() if entry.id not in asked] == ["reserved"]
