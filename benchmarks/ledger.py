@@ -28,8 +28,6 @@ from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
-import sqlalchemy
-
 from dither.accounting.events import LaplaceEvent
 from dither.accounting.price import price
 from dither.catalog.model import BudgetTerms
@@ -47,8 +45,7 @@ def main() -> None:
     size = f"{options.spends} spends a process" if options.spends else f"{options.seconds:g} s each"
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"SQLAlchemy {sqlalchemy.__version__}, SQLite {sqlite3.sqlite_version}; "
-        f"{size}, load {os.getloadavg()[0]:.1f}\n"
+        f"SQLite {sqlite3.sqlite_version}; {size}, load {os.getloadavg()[0]:.1f}\n"
     )
     missed: list[str] = []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder, _postgres(options.postgres) as server:
@@ -74,7 +71,8 @@ def main() -> None:
             if rate < 500 and ratio < 0.6:
                 missed.append(f"ledger, {processes} process(es): {rate:.0f} spends/s, {ratio:.2f} of the bare loop")
         print(f"\n\nopen an existing ledger: {_open_ms(os.path.join(folder, 'l-1')):.1f} ms")
-        print(f"import SQLAlchemy and its SQLite dialect, in a fresh process: {_import_s():.2f} s")
+        seconds, megabytes = _first_open(os.path.join(folder, "l-1"))
+        print(f"the same in a fresh process, imports included: {seconds:.2f} s, {megabytes:.1f} MB resident then")
     if missed:
         sys.exit("missed: " + "; ".join(missed))
 
@@ -230,10 +228,17 @@ def _open_ms(path: str) -> float:
     return statistics.median(times) * 1e3
 
 
-def _import_s() -> float:
-    code = "import time; t = time.perf_counter(); import sqlalchemy.dialects.sqlite; print(time.perf_counter() - t)"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
-    return min(float(run.stdout) for run in runs)
+def _first_open(path: str) -> tuple[float, float]:
+    """(seconds, megabytes resident) of a process that opens a ledger and does nothing else, the fastest of five."""
+    code = (
+        "import time; start = time.perf_counter(); from dither.ledger.ledger import Ledger; "
+        f"Ledger.open({path!r}, dataset='d', promise_digest=None, budget=None, analysts={{}}); "
+        "seconds = time.perf_counter() - start; pages = int(open('/proc/self/statm').read().split()[1]); "
+        "import resource; print(seconds, pages * resource.getpagesize() / 2**20)"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
+    seconds, megabytes = min(tuple(map(float, run.stdout.split())) for run in runs)
+    return seconds, megabytes
 
 
 if __name__ == "__main__":

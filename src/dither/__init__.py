@@ -5,7 +5,7 @@
     print(db.explain("SELECT region, COUNT(*) FROM visits GROUP BY region", epsilon=0.5))
     answer = db.ask("SELECT region, COUNT(*) FROM visits GROUP BY region", epsilon=0.5)
 
-Public names load on first use: importing the package loads none of NumPy, DuckDB or SQLAlchemy.
+Public names load on first use: importing the package loads none of NumPy, DuckDB or SQLite.
 """
 
 from __future__ import annotations

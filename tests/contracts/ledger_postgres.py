@@ -45,12 +45,10 @@ def server() -> Iterator[str]:
 
 def schema_of(server: str, name: str) -> str:
     """The URL of an empty schema of this name on the server."""
-    from sqlalchemy import create_engine, text
+    import psycopg
 
-    engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
-    with engine.begin() as connection:
-        connection.execute(text(f'CREATE SCHEMA "{name}"'))
-    engine.dispose()
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE SCHEMA "{name}"')
     return f"{server}&options=-csearch_path%3D{name}"
 
 

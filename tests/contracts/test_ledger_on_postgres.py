@@ -4,11 +4,14 @@ ended by an administrator, replies that are lost on the way. No total is wrong f
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import socket
 import threading
 import time
+import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -17,18 +20,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from contracts import ledger_postgres as postgres
 from dither.accounting.events import PureEvent
 from dither.accounting.price import Price
 from dither.catalog.model import BudgetTerms
-from dither.errors import BudgetExceeded, DitherError, LedgerConflict, LedgerError
+from dither.errors import BudgetExceeded, DitherError, GuaranteeError, LedgerConflict, LedgerError
 from dither.ledger import NewVector, Reservation, ReservationRequest
+from dither.ledger.amounts import price_json
 from dither.ledger.ledger import Ledger
-from support.forked import at_step, forked
+from dither.ledger.storage.statements import Statement
+from support.forked import at_step, forked, hooked
 
 COST = Price(Fraction(1, 20), Fraction(1, 800))
+FACTS = {"price": price_json(COST), "recorded": [None, "0", None]}
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +122,8 @@ def test_a_role_s_own_settings_change_nothing(place: str, admin: Any, setting: s
         assert spend_to_the_end(ledgers) == 59
         assert ledgers[0].spent().epsilon == 3 and ledgers[0].verify().holds
         with ledgers[0]._journal.writing() as page:
-            shown = page.connection.exec_driver_sql("SHOW synchronous_commit").scalar()
-        assert shown == "on"
+            shown = Statement("SHOW synchronous_commit").first(page.connection)
+        assert shown == ("on",)
         for ledger in ledgers:
             ledger.close()
     finally:
@@ -141,7 +146,7 @@ def test_tables_of_the_same_names_put_earlier_on_the_search_path_are_not_taken_f
         admin.execute(f"CREATE TABLE {early}.dither_{table} (LIKE {late}.dither_{table} INCLUDING ALL)")
     admin.execute(f"INSERT INTO {early}.dither_identity SELECT * FROM {late}.dither_identity")
     # Its connections are new ones, as after a restart of the server.
-    second._journal.store.engine.dispose()
+    second._journal.store._connections.end_kept()
     second.reserve(request())
     assert second.spent().epsilon == 2 * COST.epsilon == ledger.spent().epsilon
     with pytest.raises(LedgerConflict) as refused:
@@ -154,7 +159,7 @@ def test_tables_of_the_same_names_put_earlier_on_the_search_path_are_not_taken_f
 def test_a_temporary_table_of_the_same_name_is_not_the_ledger(place: str) -> None:
     ledger = open_ledger(place)
     with ledger._journal.writing() as page:
-        page.connection.exec_driver_sql("CREATE TEMPORARY TABLE dither_log (LIKE dither_log)")
+        Statement("CREATE TEMPORARY TABLE dither_log (LIKE dither_log)").execute(page.connection)
     ledger.answer(ledger.reserve(request()), measured())
     assert ledger.spent().epsilon == COST.epsilon and ledger.verify().holds
     ledger.close()
@@ -190,7 +195,7 @@ def test_a_role_that_may_only_read_and_add_rows_asks_and_cannot_undo(place: str,
     assert ledger.record_refusal("ada", "SELECT", "S-100") and ledger.verify().holds
     for statement in ("DELETE FROM dither_log", "ALTER TABLE dither_log DISABLE TRIGGER ALL", "TRUNCATE dither_log"):
         with pytest.raises(LedgerError), ledger._journal.writing() as page:
-            page.connection.exec_driver_sql(statement)
+            Statement(statement).execute(page.connection)
     ledger.close()
 
 
@@ -238,6 +243,105 @@ def end_sessions(admin: Any, place: str, *, idle: bool) -> None:
         + (" AND state = 'idle'" if idle else "")
     )
     time.sleep(0.2)
+
+
+def test_a_server_that_ended_every_idle_connection_is_asked_again_without_a_word(place: str, admin: Any) -> None:
+    # As after a restart between two questions.
+    ledger = open_ledger(place)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: ledger.reserve(request()), range(12)))
+    kept = len(ledger._journal.store._connections._kept)
+    end_sessions(admin, place, idle=True)
+    assert ledger.spent().epsilon == 12 * COST.epsilon and kept > 1
+    ledger.answer(ledger.reserve(request()), measured())
+    assert ledger.verify().holds
+    ledger.close()
+
+
+@pytest.mark.parametrize("use", ["close", "ask", "forget"])
+def test_a_forked_child_leaves_its_parent_s_sessions_alone(place: str, use: str) -> None:
+    # Closing a connection tells the server to end the session: the parent's, its lock that says it lives included.
+    mine = open_ledger(place)
+    reservation = mine.reserve(request())
+    name, kept = mine._journal.store.session(), list(mine._journal.store._connections._kept)
+
+    def live(writer: int) -> None:
+        nonlocal mine
+        if use == "ask":
+            os.write(writer, mine.reserve(request()).entry_id.encode())
+        if use in ("ask", "close"):
+            mine.close()
+        if use == "close":
+            for connection in kept:
+                connection.close()
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            del mine
+            kept.clear()
+            gc.collect()
+        assert not warned
+
+    # As if another thread were just asking for the session's name: nobody lets go of that in the child.
+    with mine._journal.store.presence._guard:  # type: ignore[attr-defined]
+        asked, _ = forked(live)
+    other = open_ledger(place)
+    assert [entry.state for entry in other.entries() if entry.id not in asked] == ["reserved"]
+    assert mine._journal.store.session() == name and all(connection.answers() for connection in kept) and kept
+    mine.answer(reservation, measured())
+    assert other.spent().epsilon == (1 + len(asked)) * COST.epsilon and other.verify().holds
+    mine.close(), other.close()
+
+
+def test_a_failure_that_was_passed_over_is_not_taken_for_a_commit(place: str) -> None:
+    # The server answers COMMIT with ROLLBACK then, and calls that no error.
+    ledger = open_ledger(place)
+    with pytest.raises(GuaranteeError), ledger._journal.writing() as page:
+        page.append("unfrozen", facts={"reason": "lost"})
+        with suppress(Exception):
+            Statement("SELECT nothing FROM nowhere").rows(page.connection)
+    assert [row.kind for row in ledger.log()] == ["created"]
+    ledger.reserve(request())
+    ledger.close()
+
+
+def test_a_value_stands_in_no_message(place: str) -> None:
+    ledger = open_ledger(place)
+    ledger.reserve(request("secret key"))
+    with pytest.raises(GuaranteeError) as refused, ledger._journal.writing() as page:
+        page.append("reserved", facts=FACTS, entry="1", analyst="ada", request="secret key")
+    assert "Key (analyst, request)=(ada, secret key)" in str(refused.value.__cause__)
+    assert "secret" not in str(refused.value) and "secret" not in repr(refused.value)
+    ledger.close()
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql+psycopg", "postgresql+psycopg2", "PostgreSQL"])
+def test_a_url_that_names_a_driver_is_the_same_url(place: str, scheme: str) -> None:
+    ledger = open_ledger(place.replace("postgresql", scheme, 1))
+    ledger.reserve(request())
+    assert open_ledger(place).spent().epsilon == COST.epsilon
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://nobody:hunter2@/nothing?host=/nonexistent",
+        "postgresql://nobody:hunter2%zz@localhost/nothing",
+        "postgresql://nobody@localhost/nothing?password=hunter2%zz",
+        "postgresql://nobody:hunter2@localhost/nothing?hunter2=x",
+        "postgresql://nobody:hunter2@[localhost/nothing",
+        "postgresql://nobody:hunter2%FF@localhost/nothing",
+    ],
+)
+def test_a_password_stands_in_no_message(url: str) -> None:
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    with pytest.raises(DitherError) as refused:
+        open_ledger(url)
+    told: BaseException | None = refused.value
+    while told is not None:
+        assert "hunter2" not in "".join(traceback.format_exception(told, chain=True))
+        told = told.__cause__ or told.__context__
 
 
 def test_threads_that_ask_for_the_session_s_name_at_once_get_one_that_is_held(place: str) -> None:
@@ -367,15 +471,9 @@ def proxied(server: str, tmp_path: Path) -> Iterator[tuple[Proxy, Callable[[str]
 
 @contextmanager
 def reply_to_commit_lost(proxy: Proxy) -> Iterator[None]:
-    def lose(_: object) -> None:
-        proxy.swallow.set()
-
-    event.listen(Engine, "commit", lose)
-    try:
+    with hooked(committing=lambda _: proxy.swallow.set()):
         yield
-    finally:
-        event.remove(Engine, "commit", lose)
-        proxy.swallow.clear()
+    proxy.swallow.clear()
 
 
 def test_a_reservation_whose_acknowledgement_was_lost_is_charged_once_and_found_by_its_key(

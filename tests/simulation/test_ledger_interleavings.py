@@ -15,15 +15,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.pool import Pool
 
 from dither.accounting.price import Price
 from dither.catalog.model import BudgetTerms
 from dither.errors import BudgetExceeded, LedgerConflict
 from dither.ledger import NewVector, ReservationRequest
 from dither.ledger.ledger import Ledger
-from support.forked import traced
+from support.forked import hooked, traced
 
 COST = Price(Fraction(1, 10), Fraction(1, 200))
 WAIT_S = 30
@@ -118,18 +116,12 @@ def run(place: str, first: int, switches: Sequence[int]) -> int:
         finally:
             turns.end(mine)
 
-    def checkout(connection: Any, *_: object) -> None:
-        traced(connection, lambda *_: turns.step())
-
-    event.listen(Pool, "checkout", checkout)
-    try:
+    with hooked(taken=lambda connection: traced(connection.driver, lambda *_: turns.step())):
         threads = [threading.Thread(target=live, args=(number,)) for number in (0, 1)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(WAIT_S * 2)
-    finally:
-        event.remove(Pool, "checkout", checkout)
     assert not failed, failed
     charged = sorted(won[0] + won[1])
     assert len(charged) == 2 and charged[1] == "shared", charged

@@ -2,8 +2,9 @@
 
 Flow: the simulations of the ledger run their lives in children: `forked` gives back what a child said before it ended,
 `die_at_step` kills the process that calls it at its n-th step from then on. A step is the beginning of a statement on
-SQLite or PostgreSQL (BEGIN and COMMIT too on SQLite), a commit about to happen, or a connection given back after one.
+SQLite or PostgreSQL (BEGIN too, and COMMIT on SQLite), a commit about to happen, or a connection given back after one.
 Forked deaths are eight times cheaper than spawned ones.
+`hooked` is how a test comes between a ledger and its connections, here and elsewhere.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from sqlalchemy import Engine, event
-from sqlalchemy.pool import Pool
+from dither.ledger.storage.connection import Connection, Connections
 
-__all__ = ["at_step", "die", "die_at_step", "forked", "forked_at_once", "traced"]
+__all__ = ["at_step", "die", "die_at_step", "forked", "forked_at_once", "hooked", "traced"]
+
+_for_good = ExitStack()
 
 
 def forked(run: Callable[[int], object], *, kill_after_s: float | None = None) -> tuple[list[str], bool]:
@@ -58,7 +61,7 @@ def die_at_step(step: int) -> Callable[..., None]:
 
 def at_step(step: int, act: Callable[[Any], None]) -> Callable[..., None]:
     """Call `act` at this process's `step`-th step from now on, with the driver's connection where there is one.
-    The hooks stay: for a child that ends with the test, or a test that removes them by `event.remove`."""
+    The hooks stay: for a child that ends with the test."""
     left = step
 
     def count(connection: Any = None, *_: object, **__: object) -> None:
@@ -67,11 +70,48 @@ def at_step(step: int, act: Callable[[Any], None]) -> Callable[..., None]:
         if left == 0:
             act(connection)
 
-    event.listen(Pool, "checkout", lambda connection, *_: traced(connection, count))
-    event.listen(Engine, "commit", lambda connection: count(connection.connection.driver_connection))
-    # Back in the pool: the commit is done, the caller does not know yet.
-    event.listen(Pool, "checkin", count)
+    hooks = hooked(
+        taken=lambda connection: traced(connection.driver, count),
+        committing=lambda connection: count(connection.driver),
+        # The commit is done, the caller does not know yet.
+        given_back=lambda connection: count(connection.driver),
+    )
+    _for_good.enter_context(hooks)
     return count
+
+
+@contextmanager
+def hooked(
+    *,
+    taken: Callable[[Connection], object] | None = None,
+    committing: Callable[[Connection], object] | None = None,
+    given_back: Callable[[Connection], object] | None = None,
+) -> Iterator[None]:
+    """Have these called, in all ledgers of this process, once a connection was taken to be used, when a transaction on
+    it is about to be committed, and once it was given back."""
+    take, commit, give_back = Connections.take, Connection.commit, Connections.give_back
+
+    def take_and_tell(self: Connections) -> Connection:
+        connection = take(self)
+        if taken is not None:
+            taken(connection)
+        return connection
+
+    def tell_and_commit(self: Connection) -> None:
+        if committing is not None:
+            committing(self)
+        commit(self)
+
+    def give_back_and_tell(self: Connections, connection: Connection) -> None:
+        give_back(self, connection)
+        if given_back is not None:
+            given_back(connection)
+
+    Connections.take, Connection.commit, Connections.give_back = take_and_tell, tell_and_commit, give_back_and_tell  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Connections.take, Connection.commit, Connections.give_back = take, commit, give_back  # type: ignore[method-assign]
 
 
 def traced(connection: Any, count: Callable[..., object]) -> None:

@@ -1,7 +1,7 @@
 """The ledger: what was asked, what it cost, what was answered. Charge first, never refund, never forget.
 
-Flow: `session.ask` reserves before it reads and answers before it shows. `Ledger` loads SQLAlchemy, and so loads on
-first use; the plain data of `model` does not.
+Flow: `session.ask` reserves before it reads and answers before it shows. `Ledger` loads SQLite, and so loads on first
+use; the plain data of `model` does not.
 """
 
 from __future__ import annotations

@@ -18,9 +18,7 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Generic
-
-from sqlalchemy import Connection, Select, insert, select
+from typing import Generic
 
 from dither.accounting.metric import MetricLoss
 from dither.accounting.random_dp import RandomLoss, one_notion
@@ -29,13 +27,23 @@ from dither.ledger import apart_rows as rows_
 from dither.ledger.apart_rows import ApartEntry, ApartRow, L
 from dither.ledger.chain import GENESIS, Json, canonical, check, row_hash
 from dither.ledger.model import Clock, Verification
-from dither.ledger.storage.schema import apart_log, apart_schema_exists, create_apart_schema
+from dither.ledger.storage.connection import Connection
+from dither.ledger.storage.schema import APART_LOG_COLUMNS, apart_schema_exists, create_apart_schema
+from dither.ledger.storage.statements import Statement, insertion
 from dither.ledger.storage.store import Store, open_store
 
 __all__ = ["ApartLedger"]
 
 _LONGEST_RELEASED = 1 << 20
-_ALL = select(apart_log).order_by(apart_log.c.seq)
+
+_SELECT = f"SELECT {APART_LOG_COLUMNS} FROM dither_apart_log"
+_ALL = Statement(f"{_SELECT} ORDER BY seq")
+_FIRST = Statement(f"{_SELECT} ORDER BY seq LIMIT 1")
+_LATEST = Statement(f"{_SELECT} ORDER BY seq DESC LIMIT 1")
+_OF_ENTRY = Statement(f"{_SELECT} WHERE entry = :entry ORDER BY seq")
+_OF_KEY = Statement(f"{_SELECT} WHERE request = :request ORDER BY seq")
+_ADD = insertion("dither_apart_log", APART_LOG_COLUMNS)
+_QUICK_CHECK = Statement("PRAGMA quick_check(1)")
 
 
 class ApartLedger(Generic[L]):
@@ -204,7 +212,7 @@ class ApartLedger(Generic[L]):
         """Check the file, the whole chain and every total.  head: a hash noted outside earlier (`ApartEntry.hash`),
         which must still be in the chain: if it is not, the ledger was cut short or put back from an older copy."""
         with self._store.reading() as connection:
-            if connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one() != "ok":
+            if _QUICK_CHECK.first(connection).quick_check != "ok":
                 return Verification(0, GENESIS, "The file is damaged: SQLite's own check fails.")
             return rows_.replayed(_read(connection, _ALL), self._zero, head)
 
@@ -259,7 +267,7 @@ class _Page(Generic[L]):
     def __init__(self, connection: Connection, clock: Clock, zero: L) -> None:
         self.connection, self._clock = connection, clock
         self._zero: L = zero
-        latest = _read(connection, select(apart_log).order_by(apart_log.c.seq.desc()).limit(1))
+        latest = _read(connection, _LATEST)
         self._seq, self._head = (latest[0].seq, latest[0].hash) if latest else (0, GENESIS)
         content = latest[0].content if latest else {}
         limit = content.get("allowance")
@@ -268,10 +276,10 @@ class _Page(Generic[L]):
 
     def rows_of(self, entry: str) -> list[ApartRow]:
         """An entry's rows, oldest first."""
-        return _read(self.connection, _ALL.where(apart_log.c.entry == entry))
+        return _read(self.connection, _OF_ENTRY, entry=entry)
 
     def entry_of_key(self, key: str) -> ApartEntry[L] | None:
-        found = _read(self.connection, _ALL.where(apart_log.c.request == key))
+        found = _read(self.connection, _OF_KEY, request=key)
         if not found:
             return None
         entry = rows_.entries_of(self.rows_of(str(found[0].entry)), self._zero)[0]
@@ -295,7 +303,7 @@ class _Page(Generic[L]):
         body = canonical({"facts": facts, "total": rows_.amounts_json(self.total), "allowance": limit})
         columns = (self._seq + 1, kind, entry, request, _utc_text(self._clock()), body)
         row = ApartRow(*columns, previous=self._head, hash=row_hash(self._head, columns))
-        self.connection.execute(insert(apart_log), vars(row))
+        _ADD.insert(self.connection, [vars(row)])
         self._seq, self._head = row.seq, row.hash
         return row
 
@@ -312,12 +320,12 @@ def _begin(page: _Page[L], zero: L, allowance: L | None, dataset: str | None) ->
     page.append("created", facts, allowance=allowance)
 
 
-def _read(connection: Connection, statement: Select[Any]) -> list[ApartRow]:
-    return [ApartRow(**row._asdict()) for row in connection.execute(statement)]
+def _read(connection: Connection, statement: Statement, **values: str) -> list[ApartRow]:
+    return [ApartRow(**row._asdict()) for row in statement.rows(connection, values)]
 
 
 def _first(connection: Connection) -> ApartRow:
-    found = _read(connection, _ALL.limit(1))
+    found = _read(connection, _FIRST)
     if not found:
         raise LedgerCorrupt("The ledger lacks its first row.", hint="Restore a backup as documented.")
     return found[0]

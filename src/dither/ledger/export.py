@@ -12,15 +12,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, select
-
 from dither.ledger.base import LedgerBase
 from dither.ledger.chain import GENESIS, Json, canonical
 from dither.ledger.effects import levels_of
-from dither.ledger.journal import latest_standings, log_row
+from dither.ledger.journal import latest_standings, whole_log
 from dither.ledger.model import LogRow
-from dither.ledger.storage import schema
-from dither.ledger.storage.schema import log
+from dither.ledger.opening import stored_identity
+from dither.ledger.storage.connection import Connection
 
 __all__ = ["FORMAT", "Exports"]
 
@@ -35,7 +33,7 @@ class Exports(LedgerBase):
         """The lines of the export: what the file is, every row of the chain, the totals. One state of the ledger,
         held while the lines are taken."""
         with self._journal.reading() as connection:
-            stored = connection.execute(select(schema.identity)).one()
+            stored = stored_identity(connection)
             yield canonical(
                 {
                     "line": "ledger",
@@ -48,8 +46,7 @@ class Exports(LedgerBase):
                 }
             )
             rows, head, levels = 0, GENESIS, set[str]()
-            for found in connection.execute(select(log).order_by(log.c.seq)):
-                row = log_row(found)
+            for row in whole_log(connection):
                 line = _row_line(row)
                 rows, head = rows + 1, row.hash
                 levels |= set(line["levels"])

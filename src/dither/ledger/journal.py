@@ -14,46 +14,48 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, Text, bindparam, insert, select, union_all
-
 from dither.errors import InvalidParameter
 from dither.ledger.chain import GENESIS, Json, canonical, check, row_hash
 from dither.ledger.effects import levels_of, standings_after
 from dither.ledger.model import Clock, LogRow
 from dither.ledger.standing import DATASET, Standing
-from dither.ledger.storage import schema
-from dither.ledger.storage.schema import log
-from dither.ledger.storage.statements import Prepared
+from dither.ledger.storage.connection import Connection
+from dither.ledger.storage.schema import LOG_COLUMNS
+from dither.ledger.storage.statements import Statement, insertion
 from dither.ledger.storage.store import Store
 
-__all__ = ["EntryRow", "Journal", "Page", "latest_standings", "log_row", "rows_of_entry"]
+__all__ = [
+    "EntryRow",
+    "Journal",
+    "Page",
+    "entry_of_request",
+    "facts_of_kind",
+    "latest_standings",
+    "rows_of_entry",
+    "whole_log",
+]
 
-_HEAD = Prepared(select(log.c.seq, log.c.hash, log.c.day).order_by(log.c.seq.desc()).limit(1))
-_STATES = Prepared(
-    select(log.c.kind, log.c.hash, log.c.day).where(log.c.entry == bindparam("entry")).order_by(log.c.seq)
+_HEAD = Statement("SELECT seq, hash, day FROM dither_log ORDER BY seq DESC LIMIT 1")
+_STATES = Statement("SELECT kind, hash, day FROM dither_log WHERE entry = :entry ORDER BY seq")
+_ENTRY = Statement(f"SELECT {LOG_COLUMNS} FROM dither_log WHERE entry = :entry ORDER BY seq")
+_ALL = Statement(f"SELECT {LOG_COLUMNS} FROM dither_log ORDER BY seq")
+_OF_KIND = Statement("SELECT body FROM dither_log WHERE kind = :kind ORDER BY seq")
+# The last condition is in the words of the index, which SQLite takes only then.
+_REQUEST = Statement(
+    "SELECT entry FROM dither_log WHERE analyst = :analyst AND request = :request AND request IS NOT NULL"
 )
-_ENTRY = Prepared(select(log).where(log.c.entry == bindparam("entry")).order_by(log.c.seq))
-_REQUEST = Prepared(
-    select(log.c.entry).where(
-        log.c.analyst == bindparam("analyst"), log.c.request == bindparam("request"), log.c.request.isnot(None)
+_ADD_ROW = insertion("dither_log", LOG_COLUMNS)
+_ADD_STANDING = insertion("dither_standing", "level, seq, body")
+
+
+def _latest(number: int) -> str:
+    return (
+        "SELECT level, body FROM (SELECT level, body FROM dither_standing "
+        f"WHERE level = :level_{number} ORDER BY seq DESC LIMIT 1) AS latest_{number}"
     )
-)
-_ADD_ROW = Prepared(insert(log))
-_ADD_STANDING = Prepared(insert(schema.standing))
 
 
-def _latest(number: int) -> Select[Any]:
-    table = schema.standing
-    latest = (
-        select(table.c.level, table.c.body)
-        .where(table.c.level == bindparam(f"level_{number}", type_=Text()))
-        .order_by(table.c.seq.desc())
-        .limit(1)
-    )
-    return select(latest.subquery())
-
-
-_STANDINGS = {count: Prepared(union_all(*[_latest(number) for number in range(count)])) for count in (1, 2, 3)}
+_STANDINGS = {count: Statement(" UNION ALL ".join(_latest(number) for number in range(count))) for count in (1, 2, 3)}
 """One statement for the latest standings of several levels."""
 
 
@@ -76,7 +78,7 @@ class Page:
 
     def __init__(self, connection: Connection, now: dt.datetime) -> None:
         self.connection = connection
-        row = next(iter(_HEAD.rows(connection)), None)
+        row = _HEAD.first(connection)
         self._head = _Head(row.seq, row.hash, row.day) if row else _Head(0, GENESIS, "")
         self.at = _utc_text(now)
         # A clock set back must not open yesterday's daily limits again: the day never goes back.
@@ -100,8 +102,7 @@ class Page:
 
     def entry_of_request(self, analyst: str, request: str) -> str | None:
         """The id of the entry that this analyst's idempotency key made, if any."""
-        found = _REQUEST.rows(self.connection, {"analyst": analyst, "request": request})
-        return str(found[0].entry) if found else None
+        return entry_of_request(self.connection, analyst, request)
 
     def append(
         self,
@@ -154,7 +155,7 @@ class Journal:
 
     def today(self, connection: Connection) -> str:
         """The UTC day that limits go by, read outside a page."""
-        row = next(iter(_HEAD.rows(connection)), None)
+        row = _HEAD.first(connection)
         return max(_utc_text(self._clock())[:10], row.day if row else "")
 
 
@@ -167,14 +168,29 @@ def latest_standings(connection: Connection, *levels: str) -> dict[str, Standing
     return {row.level: Standing.from_json(json.loads(row.body)) for row in rows}
 
 
+def entry_of_request(connection: Connection, analyst: str, request: str) -> str | None:
+    """The id of the entry that this analyst's idempotency key made, if any."""
+    found = _REQUEST.first(connection, {"analyst": analyst, "request": request})
+    return None if found is None else str(found.entry)
+
+
 def rows_of_entry(connection: Connection, entry: str) -> list[LogRow]:
     """An entry's rows, oldest first."""
-    return [log_row(row) for row in _ENTRY.rows(connection, {"entry": entry})]
+    return [_log_row(row) for row in _ENTRY.rows(connection, {"entry": entry})]
 
 
-def log_row(row: object) -> LogRow:
-    """A LogRow of a database row that has all of the log's columns."""
-    return LogRow(**row._asdict())  # type: ignore[attr-defined]
+def whole_log(connection: Connection) -> Iterator[LogRow]:
+    """Every row of the chain, oldest first."""
+    return map(_log_row, _ALL.each(connection))
+
+
+def facts_of_kind(connection: Connection, kind: str) -> list[dict[str, Any]]:
+    """What the rows of this kind say, oldest first."""
+    return [json.loads(row.body)["facts"] for row in _OF_KIND.rows(connection, {"kind": kind})]
+
+
+def _log_row(row: Any) -> LogRow:
+    return LogRow(**row._asdict())
 
 
 def _utc_text(now: dt.datetime) -> str:

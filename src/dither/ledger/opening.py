@@ -12,8 +12,6 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
-
 from dither.catalog.model import BudgetTerms
 from dither.errors import LedgerConflict, LedgerCorrupt, LedgerError
 from dither.ledger.chain import Json, ledger_id
@@ -21,11 +19,18 @@ from dither.ledger.journal import Journal, Page, latest_standings
 from dither.ledger.limits import budget_of, terms_of_budget
 from dither.ledger.standing import DATASET, Standing
 from dither.ledger.storage import schema
+from dither.ledger.storage.connection import Connection
 from dither.ledger.storage.formats import check_format
+from dither.ledger.storage.statements import Statement, insertion
 
-__all__ = ["FIRST_RELEASE", "Identity", "check_promise", "identity_problem", "open_or_create"]
+__all__ = ["FIRST_RELEASE", "Identity", "check_promise", "identity_problem", "open_or_create", "stored_identity"]
 
 FIRST_RELEASE = "1"
+
+_COLUMNS = "id, schema_version, dataset, chain_key, created_at"
+_IDENTITY = Statement(f"SELECT {_COLUMNS} FROM dither_identity")
+_ADD_IDENTITY = insertion("dither_identity", _COLUMNS)
+_FIRST = Statement("SELECT at, body, hash FROM dither_log WHERE seq = 1")
 
 
 @dataclass(frozen=True)
@@ -59,16 +64,14 @@ def _write_first_row(page: Page, dataset: str, promise_digest: str, budget: Budg
     terms = terms_of_budget(budget)
     # Refuses a budget that cannot be, before it is on record for good.
     budget_of(terms)
-    page.connection.execute(
-        insert(schema.identity),
-        {
-            "id": 1,
-            "schema_version": schema.SCHEMA_VERSION,
-            "dataset": dataset,
-            "chain_key": secrets.token_hex(32),
-            "created_at": page.at,
-        },
-    )
+    identity = {
+        "id": 1,
+        "schema_version": schema.SCHEMA_VERSION,
+        "dataset": dataset,
+        "chain_key": secrets.token_hex(32),
+        "created_at": page.at,
+    }
+    _ADD_IDENTITY.insert(page.connection, [identity])
     facts: dict[str, Json] = {
         "promise": promise_digest,
         "release": FIRST_RELEASE,
@@ -79,7 +82,7 @@ def _write_first_row(page: Page, dataset: str, promise_digest: str, budget: Budg
 
 
 def _checked(connection: Connection, dataset: str | None, promise_digest: str | None) -> Identity:
-    row, first = _identity(connection), _first(connection)
+    row, first = stored_identity(connection), _FIRST.first(connection)
     if row is not None:
         check_format(row.schema_version)
     standing = latest_standings(connection, DATASET).get(DATASET)
@@ -98,9 +101,18 @@ def _checked(connection: Connection, dataset: str | None, promise_digest: str | 
     return Identity(row.dataset, ledger_id(key, first.hash), key)
 
 
+def stored_identity(connection: Connection) -> Any:
+    """The row of the ledger's identity; None where there is none. Raises LedgerCorrupt where there are two: nothing
+    would say which of their keys is the ledger's."""
+    rows = _IDENTITY.rows(connection)
+    if len(rows) > 1:
+        raise LedgerCorrupt("The ledger has more than one identity.", hint="Restore a backup as documented.")
+    return rows[0] if rows else None
+
+
 def identity_problem(connection: Connection) -> str | None:
     """How the ledger's identity differs from its first row, which the chain covers; None when it does not."""
-    row, first = _identity(connection), _first(connection)
+    row, first = stored_identity(connection), _FIRST.first(connection)
     return "The ledger lacks its first row." if row is None or first is None else _differs(row, first)
 
 
@@ -110,14 +122,6 @@ def _differs(row: Any, first: Any) -> str | None:
     if (named, first.at) == (row.dataset, row.created_at):
         return None
     return "The ledger's name or time of creation is not the one its first row says."
-
-
-def _identity(connection: Connection) -> Any:
-    return connection.execute(select(schema.identity)).one_or_none()
-
-
-def _first(connection: Connection) -> Any:
-    return connection.execute(select(schema.log).where(schema.log.c.seq == 1)).one_or_none()
 
 
 def check_promise(standing: Standing, promise_digest: str | None) -> None:

@@ -9,24 +9,20 @@ release by its name, a ledger by its id.  Statement: docs/proofs/ledger/spent-el
 from __future__ import annotations
 
 import datetime as dt
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from typing import Any
-
-from sqlalchemy import Select, select
 
 from dither.accounting.price import Price
 from dither.errors import InvalidParameter, LedgerConflict, LedgerCorrupt
 from dither.ledger.amounts import LARGEST, price_from_json, price_json
 from dither.ledger.base import LONGEST_REASON, LedgerBase, check_reason
 from dither.ledger.chain import Json
-from dither.ledger.journal import Page, latest_standings
+from dither.ledger.journal import Page, facts_of_kind, latest_standings
 from dither.ledger.limits import terms_of_analyst
 from dither.ledger.model import MergedLedger, OutsideRelease
 from dither.ledger.standing import DATASET, Standing
-from dither.ledger.storage.schema import log
 from dither.ledger.verify import verify_ledger
 
 __all__ = ["OutsideSpends", "check_release"]
@@ -47,7 +43,7 @@ class OutsideSpends(LedgerBase):
                 self._analyst(release.analyst)
         with self._journal.writing() as page:
             _check_open(page.dataset())
-            known = {facts["name"]: facts for facts in _booked(page, "imported")}
+            known = {facts["name"]: facts for facts in facts_of_kind(page.connection, "imported")}
             booked = []
             for release in releases:
                 facts = self._release_facts(release)
@@ -116,12 +112,12 @@ class OutsideSpends(LedgerBase):
     def merged(self) -> tuple[MergedLedger, ...]:
         """The ledgers whose spend this one carries, oldest first."""
         with self._journal.reading() as connection:
-            return tuple(_merged(facts) for facts in _facts_of(connection.execute(_rows("merged")).scalars()))
+            return tuple(_merged(facts) for facts in facts_of_kind(connection, "merged"))
 
     def _check_still(self, ours: Page, other: OutsideSpends, theirs: Page, another_promise: bool) -> None:
         """What was checked before both were held: another process may have been first."""
         _check_open(ours.dataset())
-        if any(earlier["ledger"] == other.id for earlier in _booked(ours, "merged")):
+        if any(earlier["ledger"] == other.id for earlier in facts_of_kind(ours.connection, "merged")):
             raise LedgerConflict(
                 "Another process has just booked this ledger.", code="L-210", hint="Nothing was booked twice."
             )
@@ -142,7 +138,7 @@ class OutsideSpends(LedgerBase):
 
     def _close(self, page: Page, *, into: str, ledger: str, reason: str) -> MergedLedger:
         """End this ledger in favour of another one; again for the same one, in case its booking was interrupted."""
-        for facts in _booked(page, "closed"):
+        for facts in facts_of_kind(page.connection, "closed"):
             if facts["ledger"] != ledger:
                 raise LedgerConflict(
                     f"The other ledger was merged before, into that of {facts['into']!r}.",
@@ -251,18 +247,6 @@ def _both(ours: OutsideSpends, other: OutsideSpends) -> Iterator[tuple[Page, Pag
         for ledger, stack in sorted(((ours, committed_last), (other, committed_first)), key=lambda pair: pair[0].id):
             pages[ledger.id] = stack.enter_context(ledger._journal.writing())
         yield pages[ours.id], pages[other.id]
-
-
-def _rows(kind: str) -> Select[Any]:
-    return select(log.c.body).where(log.c.kind == kind).order_by(log.c.seq)
-
-
-def _booked(page: Page, kind: str) -> list[dict[str, Any]]:
-    return list(_facts_of(page.connection.execute(_rows(kind)).scalars()))
-
-
-def _facts_of(bodies: Iterable[str]) -> Iterator[dict[str, Any]]:
-    return (json.loads(body)["facts"] for body in bodies)
 
 
 def _told(facts: Mapping[str, Any]) -> dict[str, Any]:

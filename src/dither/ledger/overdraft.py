@@ -10,23 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
-
-from sqlalchemy import Connection, Select, select
 
 from dither.accounting.admission import Budget, admits, worst_case
 from dither.accounting.convert import epsilon_of
 from dither.accounting.price import Price
 from dither.ledger.limits import budget_of
 from dither.ledger.standing import DATASET, Standing
-from dither.ledger.storage.schema import log
+from dither.ledger.storage.connection import Connection
+from dither.ledger.storage.statements import Statement
 
 __all__ = ["level_opened", "overdrawn", "promised"]
 
 _CONVERSION_OF_PURE = Fraction(1, 10**9)
 """The delta at which a rho is told as an epsilon where the budget has no delta of its own for that."""
 
-_BOOKED: Select[Any] = select(log.c.body).where(log.c.kind.in_(("imported", "merged"))).order_by(log.c.seq)
+_BOOKED = Statement("SELECT body FROM dither_log WHERE kind IN ('imported', 'merged') ORDER BY seq")
 
 
 def overdrawn(standing: Standing) -> bool:
@@ -36,8 +34,7 @@ def overdrawn(standing: Standing) -> bool:
 
 def promised(connection: Connection, levels: Iterable[Budget]) -> Budget:
     """What holds of all answers ever, given the data set's levels: the worst of them and of those bookings opened."""
-    bodies = connection.execute(_BOOKED).scalars()
-    after = (Standing.from_json(json.loads(body)["standings"][DATASET]) for body in bodies)
+    after = (Standing.from_json(json.loads(row.body)["standings"][DATASET]) for row in _BOOKED.rows(connection))
     opened = (level_opened(standing) for standing in after)
     return worst_case([*levels, *(level for level in opened if level is not None)])
 

@@ -7,11 +7,8 @@ Proof of what a grant leaves promised: docs/proofs/ledger/grants.md
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
-
-from sqlalchemy import select
 
 from dither.accounting.admission import Budget
 from dither.accounting.price import Price, rho_of_pure
@@ -22,15 +19,12 @@ from dither.ledger.amounts import DELTA_QUANTUM, LARGEST, price_json
 from dither.ledger.base import LedgerBase, check_reason
 from dither.ledger.chain import Json
 from dither.ledger.effects import levels_of
-from dither.ledger.journal import Page
+from dither.ledger.journal import Page, facts_of_kind
 from dither.ledger.limits import allowance_of, budget_of, terms_of_analyst
 from dither.ledger.model import Grant
 from dither.ledger.standing import DATASET, Standing, Terms, analyst_level
-from dither.ledger.storage.schema import log
 
 __all__ = ["OwnerCommands"]
-
-_RELEASES = select(log.c.body).where(log.c.kind.in_(("created", "release")))
 
 
 class OwnerCommands(LedgerBase):
@@ -122,8 +116,7 @@ class OwnerCommands(LedgerBase):
 
 
 def _used_releases(page: Page) -> set[str]:
-    bodies = page.connection.execute(_RELEASES).scalars()
-    return {json.loads(body)["facts"]["release"] for body in bodies}
+    return {facts["release"] for kind in ("created", "release") for facts in facts_of_kind(page.connection, kind)}
 
 
 def _step(value: Number | None, name: str) -> Fraction | None:

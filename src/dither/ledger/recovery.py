@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import Connection, exists, select, text
-
 from dither.ledger.journal import Journal
 from dither.ledger.series import interrupted, stall
-from dither.ledger.storage.schema import OPENS, SETTLES, log
+from dither.ledger.storage.connection import Connection
+from dither.ledger.storage.schema import OPENS, SETTLES
+from dither.ledger.storage.statements import Statement
 
 __all__ = ["recover"]
 
-_later = log.alias("later")
-_SETTLED = exists().where(_later.c.entry == log.c.entry, text(f"later.{SETTLES}"))
-_UNSETTLED = select(log.c.entry, log.c.analyst, log.c.body).where(text(f"{log.name}.{OPENS}"), ~_SETTLED)
+_UNSETTLED = Statement(
+    f"SELECT entry, analyst, body FROM dither_log WHERE dither_log.{OPENS} AND NOT EXISTS "
+    f"(SELECT 1 FROM dither_log AS later WHERE later.entry = dither_log.entry AND later.{SETTLES})"
+)
 """Both conditions in the words of partial indexes, so that settled entries are passed over without being read."""
 
 
@@ -46,4 +47,4 @@ def recover(journal: Journal) -> int:
 
 def _unsettled(connection: Connection) -> list[tuple[str, str, str]]:
     """(entry, analyst, body) of each reserved row that nothing settled."""
-    return [(row.entry, row.analyst, row.body) for row in connection.execute(_UNSETTLED)]
+    return [(row.entry, row.analyst, row.body) for row in _UNSETTLED.rows(connection)]

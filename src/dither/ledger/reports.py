@@ -10,8 +10,6 @@ import json
 from collections.abc import Iterable
 from itertools import groupby
 
-from sqlalchemy import select
-
 from dither.accounting.admission import Budget, Remaining, Spent
 from dither.accounting.events import event_from_dict
 from dither.accounting.odometer import Odometer, odometer
@@ -19,11 +17,10 @@ from dither.exact import decimal_text
 from dither.ledger import overdraft
 from dither.ledger.amounts import price_from_json
 from dither.ledger.base import LedgerBase
-from dither.ledger.journal import latest_standings, log_row
+from dither.ledger.journal import latest_standings, whole_log
 from dither.ledger.limits import allowance_of, budget_of, daily_of, terms_of_analyst, terms_of_budget, what_remains
 from dither.ledger.model import Entry, LogRow, Reading, ReleaseRecord
 from dither.ledger.standing import DATASET, Standing, Terms, analyst_level, day_level
-from dither.ledger.storage.schema import log
 
 __all__ = ["Reports"]
 
@@ -111,7 +108,7 @@ class Reports(LedgerBase):
     def log(self) -> tuple[LogRow, ...]:
         """Every row of the chain, oldest first."""
         with self._journal.reading() as connection:
-            return tuple(log_row(row) for row in connection.execute(select(log).order_by(log.c.seq)))
+            return tuple(whole_log(connection))
 
     def entries(self, analyst: str | None = None) -> tuple[Entry, ...]:
         """Every question and reuse, or one analyst's, oldest first."""

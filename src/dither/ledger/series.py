@@ -16,26 +16,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, func, insert, inspect, select, update
-
 from dither.accounting.events import Event
 from dither.accounting.price import Price
 from dither.errors import LedgerConflict, LedgerCorrupt
 from dither.ledger.chain import Json, digest
 from dither.ledger.effects import levels_of
-from dither.ledger.journal import Page, rows_of_entry
+from dither.ledger.journal import Page, entry_of_request, rows_of_entry
 from dither.ledger.model import LogRow, NewVector, ReservationRequest
 from dither.ledger.standing import DATASET, analyst_level
-from dither.ledger.storage.schema import log, series_state
+from dither.ledger.storage.connection import Connection
+from dither.ledger.storage.schema import create_series_state, has_series_state
+from dither.ledger.storage.statements import Statement, insertion
 from dither.ledger.vectors import released_vectors, store_vectors, vector_facts
 
 if TYPE_CHECKING:
     from dither.ledger.ledger import Ledger
 
-__all__ = ["EpochRequest", "SeriesBook", "StoredSeries", "has_states", "interrupted", "stall"]
+__all__ = ["EpochRequest", "SeriesBook", "StoredSeries", "interrupted", "stall", "stored_states"]
 
 _SALT_BYTES = 32
 _FREE = Price()
+
+_STATES = Statement("SELECT entry, seq, state FROM dither_series_state")
+_STATE = Statement("SELECT seq, state FROM dither_series_state WHERE entry = :entry")
+_DROP_STATE = Statement("DELETE FROM dither_series_state WHERE entry = :entry")
+_ADD_STATE = insertion("dither_series_state", "entry, seq, state")
+_MARK = Statement("UPDATE dither_series_state SET reader = :reader WHERE entry = :entry")
+_MARKED = Statement(
+    "SELECT dither_series_state.entry, analyst, reader FROM dither_series_state "
+    "JOIN dither_log ON dither_log.seq = dither_series_state.seq WHERE reader IS NOT NULL"
+)
+_BODY = Statement("SELECT body FROM dither_log WHERE seq = :seq")
+_RESTORED = Statement("SELECT seq FROM dither_log WHERE kind = 'restored' AND seq > :seq LIMIT 1")
 
 
 @dataclass(frozen=True)
@@ -163,7 +175,7 @@ class SeriesBook:
         kept = _salted(request.state)
         settled: dict[str, Json] = {"vectors": [], "series": {"entry": series["entry"], "state": digest(kept)}}
         row = page.append("answered", facts=settled, entry=entry, analyst=who)
-        series_state.create(page.connection, checkfirst=True)
+        create_series_state(page.connection)
         _replace_state(page.connection, str(series["entry"]), row.seq, kept)
 
     def _check_readable(self, page: Page, stored: StoredSeries) -> None:
@@ -171,10 +183,7 @@ class SeriesBook:
         dataset = standings[DATASET]
         self._ledger._check_current(dataset, dataset.release)
         self._ledger._check_frozen(dataset, standings.get(analyst_level(stored.analyst)))
-        restored = page.connection.execute(
-            select(func.max(log.c.seq)).where(log.c.kind == "restored", log.c.seq > stored.seq)
-        ).scalar_one()
-        if restored is not None:
+        if _RESTORED.first(page.connection, {"seq": stored.seq}) is not None:
             raise LedgerConflict(
                 "The ledger was put back from a backup: days of this series may have been released since.",
                 code="L-420",
@@ -182,8 +191,8 @@ class SeriesBook:
             )
 
     def _check_newest(self, page: Page, stored: StoredSeries) -> None:
-        newest = page.connection.execute(select(series_state.c.seq).where(series_state.c.entry == stored.entry))
-        if newest.scalar_one_or_none() != stored.seq:
+        newest = _STATE.first(page.connection, {"entry": stored.entry})
+        if newest is None or newest.seq != stored.seq:
             raise LedgerConflict(
                 "Another process has just advanced this series.", code="L-410", hint="Nothing of this one was released."
             )
@@ -191,12 +200,9 @@ class SeriesBook:
 
 def interrupted(connection: Connection) -> list[tuple[str, str, str]]:
     """(entry, analyst, session) of each series that data was being read for when it was last written down."""
-    if not has_states(connection):
+    if not has_series_state(connection):
         return []
-    marked = select(series_state.c.entry, log.c.analyst, series_state.c.reader).where(
-        series_state.c.reader.isnot(None), log.c.seq == series_state.c.seq
-    )
-    return [(row.entry, row.analyst, row.reader) for row in connection.execute(marked)]
+    return [(row.entry, row.analyst, row.reader) for row in _MARKED.rows(connection)]
 
 
 def stall(page: Page, entry: str, analyst: str) -> None:
@@ -205,20 +211,22 @@ def stall(page: Page, entry: str, analyst: str) -> None:
     _mark(page.connection, entry, None)
 
 
-def has_states(connection: Connection) -> bool:
-    """Whether any series was ever opened in this ledger: the table of states comes with the first."""
-    return inspect(connection).has_table(series_state.name)
+def stored_states(connection: Connection) -> dict[str, tuple[int, bytes]]:
+    """Entry of a series -> (row that left its state, the state as it is stored)."""
+    # The table comes with the first series.
+    rows = _STATES.rows(connection) if has_series_state(connection) else []
+    return {row.entry: (row.seq, bytes(row.state)) for row in rows}
 
 
 def _find(connection: Connection, analyst: str, name: str) -> StoredSeries | None:
-    if not has_states(connection):
+    if not has_series_state(connection):
         return None
-    entry = _entry_of(connection, analyst, _key(name, 0))
+    entry = entry_of_request(connection, analyst, _key(name, 0))
     if entry is None:
         return None
     opened = _facts(rows_of_entry(connection, entry)[0])
     epochs = 1
-    while _entry_of(connection, analyst, _key(name, epochs)) is not None:
+    while entry_of_request(connection, analyst, _key(name, epochs)) is not None:
         epochs += 1
     seq, state = _state(connection, entry)
     totals = released_vectors(connection, _identity(entry), opened["release"])
@@ -228,16 +236,11 @@ def _find(connection: Connection, analyst: str, name: str) -> StoredSeries | Non
     )  # fmt: skip
 
 
-def _entry_of(connection: Connection, analyst: str, key: str) -> str | None:
-    asked = select(log.c.entry).where(log.c.analyst == analyst, log.c.request == key, log.c.request.isnot(None))
-    return connection.execute(asked).scalar_one_or_none()
-
-
 def _state(connection: Connection, entry: str) -> tuple[int, bytes]:
     """(seq, state) of a series, once the chain's row says that it is this one."""
-    kept = connection.execute(select(series_state).where(series_state.c.entry == entry)).one_or_none()
-    body = None if kept is None else connection.execute(select(log.c.body).where(log.c.seq == kept.seq)).scalar()
-    said: Mapping[str, Any] = {} if body is None else json.loads(body)["facts"].get("series", {})
+    kept = _STATE.first(connection, {"entry": entry})
+    row = None if kept is None else _BODY.first(connection, {"seq": kept.seq})
+    said: Mapping[str, Any] = {} if row is None else json.loads(row.body)["facts"].get("series", {})
     if kept is None or said.get("entry") != entry or said.get("state") != digest(bytes(kept.state)):
         raise LedgerCorrupt(
             "The state of a series is not the one the chain names.", hint="Run `dither budget verify`."
@@ -246,12 +249,12 @@ def _state(connection: Connection, entry: str) -> tuple[int, bytes]:
 
 
 def _replace_state(connection: Connection, entry: str, seq: int, state: bytes) -> None:
-    connection.execute(delete(series_state).where(series_state.c.entry == entry))
-    connection.execute(insert(series_state), {"entry": entry, "seq": seq, "state": state})
+    _DROP_STATE.execute(connection, {"entry": entry})
+    _ADD_STATE.insert(connection, [{"entry": entry, "seq": seq, "state": state}])
 
 
 def _mark(connection: Connection, entry: str, reader: str | None) -> None:
-    connection.execute(update(series_state).where(series_state.c.entry == entry).values(reader=reader))
+    _MARK.execute(connection, {"entry": entry, "reader": reader})
 
 
 def _salted(state: bytes) -> bytes:

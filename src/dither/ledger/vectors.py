@@ -11,14 +11,13 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, insert, select
-
 from dither.errors import GuaranteeError
 from dither.ledger.amounts import price_from_json, price_json
 from dither.ledger.chain import Json, canonical, digest
 from dither.ledger.model import NewVector, ReleasedVector
-from dither.ledger.storage.schema import payer, vector
-from dither.ledger.storage.statements import Prepared
+from dither.ledger.storage.connection import Connection
+from dither.ledger.storage.schema import VECTOR_COLUMNS
+from dither.ledger.storage.statements import Statement, insertion
 
 __all__ = [
     "add_payer",
@@ -30,31 +29,29 @@ __all__ = [
     "vectors_of_entry",
 ]
 
-_ADD_VECTOR = Prepared(insert(vector))
-_ADD_PAYER = Prepared(insert(payer))
+_ADD_VECTOR = insertion("dither_vector", VECTOR_COLUMNS)
+_ADD_PAYER = insertion("dither_payer", "entry, position, analyst")
+
+_JOINED = (
+    "FROM dither_vector LEFT JOIN dither_payer "
+    "ON dither_payer.entry = dither_vector.entry AND dither_payer.position = dither_vector.position"
+)
 
 
-_SAME = and_(payer.c.entry == vector.c.entry, payer.c.position == vector.c.position)
-
-
-def _with_payers(*conditions: ColumnElement[bool]) -> Select[Any]:
-    return (
-        select(vector, payer.c.analyst.label("also_paid"))
-        .select_from(vector.outerjoin(payer, _SAME))
-        .where(*conditions)
-        .order_by(vector.c.entry, vector.c.position, payer.c.analyst)
+def _with_payers(condition: str = "") -> Statement:
+    columns = ", ".join(f"dither_vector.{name} AS {name}" for name in VECTOR_COLUMNS.split(", "))
+    return Statement(
+        f"SELECT {columns}, dither_payer.analyst AS also_paid {_JOINED} {condition} "
+        "ORDER BY dither_vector.entry, dither_vector.position, dither_payer.analyst"
     )
 
 
-_PAYERS = Prepared(
-    select(vector.c.analyst, payer.c.analyst.label("also_paid"))
-    .select_from(vector.outerjoin(payer, _SAME))
-    .where(vector.c.entry == bindparam("entry"), vector.c.position == bindparam("position"))
-)
-_ALL = Prepared(_with_payers())
-_BY_ENTRY = Prepared(_with_payers(vector.c.entry == bindparam("entry")))
-_BY_IDENTITY = Prepared(
-    _with_payers(vector.c.identity == bindparam("identity"), vector.c.release == bindparam("release"))
+_ALL = _with_payers()
+_BY_ENTRY = _with_payers("WHERE dither_vector.entry = :entry")
+_BY_IDENTITY = _with_payers("WHERE dither_vector.identity = :identity AND dither_vector.release = :release")
+_PAYERS = Statement(
+    f"SELECT dither_vector.analyst AS analyst, dither_payer.analyst AS also_paid {_JOINED} "
+    "WHERE dither_vector.entry = :entry AND dither_vector.position = :position"
 )
 
 

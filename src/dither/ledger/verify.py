@@ -12,24 +12,25 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, select, text
-
 from dither.accounting.price import Price
 from dither.errors import DitherError
 from dither.ledger.amounts import price_from_json
 from dither.ledger.chain import GENESIS, canonical, digest, receipt_digest, row_hash
 from dither.ledger.effects import levels_of, standings_after
-from dither.ledger.journal import log_row
+from dither.ledger.journal import whole_log
 from dither.ledger.model import LogRow, Receipt, ReleasedVector, Verification
 from dither.ledger.opening import identity_problem
-from dither.ledger.series import has_states
+from dither.ledger.series import stored_states
 from dither.ledger.standing import Standing
-from dither.ledger.storage import schema
-from dither.ledger.storage.schema import log
+from dither.ledger.storage.connection import Connection
+from dither.ledger.storage.statements import Statement
 from dither.ledger.vectors import all_vectors, vector_facts
 
 __all__ = ["verify_ledger"]
 
+
+_QUICK_CHECK = Statement("PRAGMA quick_check(1)")
+_STANDINGS = Statement("SELECT level, seq, body FROM dither_standing")
 
 _SETTLING = ("answered", "void", "failed", "lost")
 
@@ -62,7 +63,7 @@ def verify_ledger(connection: Connection, key: bytes, receipt: Receipt | None) -
     replay = _Replay()
     if problem := _damage(connection):
         return Verification(0, GENESIS, problem)
-    for row in (log_row(found) for found in connection.execute(select(log).order_by(log.c.seq))):
+    for row in whole_log(connection):
         try:
             _check_row(replay, row)
         except _Broken as broken:
@@ -84,10 +85,9 @@ def verify_ledger(connection: Connection, key: bytes, receipt: Receipt | None) -
 
 
 def _damage(connection: Connection) -> str | None:
-    if connection.dialect.name != "sqlite":
+    if connection.dialect != "sqlite" or _QUICK_CHECK.first(connection).quick_check == "ok":
         return None
-    found = connection.execute(text("PRAGMA quick_check(1)")).scalar_one()
-    return None if found == "ok" else "The file is damaged: SQLite's own check fails."
+    return "The file is damaged: SQLite's own check fails."
 
 
 def _check_row(replay: _Replay, row: LogRow) -> None:
@@ -196,7 +196,7 @@ def _check_totals(replay: _Replay, row: LogRow, body: dict[str, dict[str, object
 
 def _check_standings(connection: Connection, replay: _Replay) -> str | None:
     """The table that questions read totals from must repeat the log."""
-    stored = {tuple(row) for row in connection.execute(select(schema.standing))}
+    stored = {tuple(row) for row in _STANDINGS.each(connection)}
     if stored == replay.projected:
         return None
     first = min(seq for _, seq, _ in stored ^ replay.projected)
@@ -219,10 +219,7 @@ def _check_vectors(connection: Connection, replay: _Replay) -> str | None:
 
 def _check_states(connection: Connection, replay: _Replay) -> str | None:
     """The newest state of each series, which alone is kept, must be the one the chain names last."""
-    kept = {}
-    if has_states(connection):
-        rows = connection.execute(select(schema.series_state))
-        kept = {row.entry: (row.seq, digest(bytes(row.state))) for row in rows}
+    kept = {entry: (seq, digest(state)) for entry, (seq, state) in stored_states(connection).items()}
     said = {entry: (seq, state) for entry, (_, seq, state) in replay.series.items()}
     return None if kept == said else "The state kept for a series differs from the chain."
 

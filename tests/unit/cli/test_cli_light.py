@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-HEAVY = ("numpy", "duckdb", "sqlalchemy", "rich", "scipy", "pandas", "polars", "pyarrow", "sympy")
+HEAVY = ("numpy", "duckdb", "sqlite3", "rich", "scipy", "pandas", "polars", "pyarrow", "sympy")
 
 
 def _loaded_after(code: str) -> set[str]:
@@ -35,7 +35,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
 
 def test_help_is_shown_at_once() -> None:
     # Byte-compiled and with a core to itself it takes 0.13 s. The bound leaves room for a busy machine and still
-    # catches an import of NumPy, DuckDB and SQLAlchemy together; the fastest of five is the least disturbed.
+    # catches an import of NumPy and DuckDB together; the fastest of five is the least disturbed.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-m", "dither", "--help"]
     fastest = 60.0

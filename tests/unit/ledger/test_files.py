@@ -7,15 +7,16 @@ import os
 import shutil
 import sqlite3
 import stat
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.pool import Pool
 
 from dither.errors import InvalidParameter, LedgerConflict, LedgerCorrupt, LedgerError
+from dither.ledger.storage.statements import Statement
+from support.forked import hooked
 
 
 def modes(path: str) -> dict[str, int]:
@@ -41,10 +42,8 @@ def test_a_restored_file_that_others_may_read_is_narrowed(open_ledger, path) -> 
 
 def test_commits_are_written_through(open_ledger) -> None:
     with open_ledger()._journal.reading() as connection:
-        pragmas = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")
-        }
-    assert pragmas == {"journal_mode": "wal", "synchronous": 2}
+        pragmas = {name: Statement(f"PRAGMA {name}").first(connection) for name in ("journal_mode", "synchronous")}
+    assert pragmas == {"journal_mode": ("wal",), "synchronous": (2,)}
 
 
 def test_readers_do_not_wait_for_a_writer(open_ledger, question) -> None:
@@ -67,18 +66,15 @@ def test_a_ledger_held_by_another_program_is_said_to_be_held(open_ledger, questi
 def test_a_full_disk_is_said_and_nothing_is_charged(open_ledger, question, path) -> None:
     open_ledger().reserve(question())
 
-    def shrink(connection, _) -> None:
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count = {pages}")
+    def shrink(connection) -> None:
+        pages = connection.driver.execute("PRAGMA page_count").fetchone()[0]
+        connection.driver.execute(f"PRAGMA max_page_count = {pages}")
 
-    event.listen(Pool, "connect", shrink)
-    try:
+    with hooked(taken=shrink):
         ledger = open_ledger()
         with pytest.raises(LedgerError, match="the disk is full") as failure:
             ledger.reserve(question(text="x" * 100_000))
         assert failure.value.code == "L-130" and "x" * 100 not in str(failure.value)
-    finally:
-        event.remove(Pool, "connect", shrink)
     assert len(open_ledger().entries()) == 1
 
 
@@ -144,6 +140,19 @@ def test_a_missing_folder_is_said(open_ledger, tmp_path) -> None:
 def test_other_databases_are_not_ledgers(open_ledger, url) -> None:
     with pytest.raises(InvalidParameter):
         open_ledger(url)
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}", "sqlite+pysqlite:///{}", "SQLite:///{}"])
+def test_a_path_may_be_written_as_a_url(open_ledger, question, path, url) -> None:
+    open_ledger(url.format(path)).reserve(question())
+    assert len(open_ledger(path).entries()) == 1
+
+
+def test_a_server_s_ledger_without_its_driver_says_what_to_install(open_ledger, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(LedgerError, match=r"dither\[postgres\]") as refused:
+        open_ledger("postgresql://nobody@localhost/nothing")
+    assert refused.value.code == "L-105"
 
 
 def test_a_forked_child_makes_connections_of_its_own(open_ledger, question) -> None:

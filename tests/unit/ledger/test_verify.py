@@ -244,6 +244,15 @@ def test_a_ledger_under_another_s_name_is_found(used, open_ledger, path, stateme
             open_ledger(dataset=dataset)
 
 
+def test_a_second_identity_is_found(used, open_ledger, path) -> None:
+    ledger, _ = used
+    columns = "schema_version, dataset, hex(zeroblob(32)), created_at"
+    edit(path, f"INSERT INTO dither_identity SELECT 0, {columns} FROM dither_identity")
+    assert not ledger.verify().holds
+    with pytest.raises(LedgerCorrupt):
+        open_ledger()
+
+
 def test_a_chain_written_anew_holds_by_itself_and_fails_every_receipt_of_the_old_one(
     open_ledger, question, measured, path
 ) -> None:

@@ -18,7 +18,6 @@ from dither.audit.pipeline.questions import DDL, Question, own_catalog, public_r
 from dither.audit.pipeline.result import Line
 from dither.audit.pipeline.world import World
 from dither.errors import BudgetExceeded, DitherError
-from dither.ledger.storage.schema import log
 from dither.noise import Entropy
 from dither.session.session import Session
 
@@ -181,7 +180,7 @@ def reserved_when_read(opened: Callable[[str], World], ask: Callable[[Session], 
 
         def look() -> None:
             with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
-                (found,) = connection.execute(f"SELECT count(*) FROM {log.name} WHERE kind = 'reserved'").fetchone()
+                (found,) = connection.execute("SELECT count(*) FROM dither_log WHERE kind = 'reserved'").fetchone()
             seen.append(int(found))
 
         with opened(str(file)) as world:

@@ -1,17 +1,16 @@
 """What a database said, in our words: every error of the ledger's store becomes a LedgerError with a way forward.
 
-Flow: `store` wraps its transactions in `translated`. Relies on SQLite's numeric result codes and on SQLAlchemy's
-exception classes, never on the text of a message.
+Flow: `store` wraps its transactions in `translated`. Relies on SQLite's numeric result codes and on PostgreSQL's
+states, never on the text of a message.
 """
 
 from __future__ import annotations
 
 import errno
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from sqlalchemy import exc
 
 from dither.errors import DitherError, GuaranteeError, LedgerConflict, LedgerCorrupt, LedgerError
 
@@ -59,28 +58,30 @@ _SYSTEM = {
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turns SQLAlchemy, driver and operating system errors inside it into errors of ours."""
+    """Turns drivers' and operating system errors inside it into errors of ours."""
     try:
         yield
     except DitherError:
         raise
-    except exc.DBAPIError as error:
-        raise _of_database(error.orig) from error
-    except sqlite3.Error as error:
+    except _driver_errors() as error:
         raise _of_database(error) from error
-    except exc.SQLAlchemyError as error:
-        raise LedgerError("The ledger cannot be used.", hint=_KEPT) from error
     except OSError as error:
         raise _of_code(_SYSTEM.get(error.errno or 0, sqlite3.SQLITE_CANTOPEN)) from error
 
 
 def held_by_another(error: BaseException) -> bool:
     """Whether SQLite gave up because another connection was in the way: then waiting may help."""
-    code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None) or 0
+    code = getattr(error, "sqlite_errorcode", None) or 0
     return code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
 
 
-def _of_database(error: BaseException | None) -> DitherError:
+def _driver_errors() -> tuple[type[BaseException], ...]:
+    """A ledger in a file does not load psycopg, and what was not loaded raised nothing."""
+    server = getattr(sys.modules.get("psycopg"), "Error", None)
+    return (sqlite3.Error,) if server is None else (sqlite3.Error, server)
+
+
+def _of_database(error: BaseException) -> DitherError:
     code, state = getattr(error, "sqlite_errorcode", None), getattr(error, "sqlstate", None) or ""
     if (code or 0) & 0xFF == sqlite3.SQLITE_CONSTRAINT or state.startswith("23"):
         return GuaranteeError("The ledger refused a row that should have been in order.")

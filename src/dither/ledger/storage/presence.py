@@ -10,12 +10,14 @@ import secrets
 import threading
 from typing import Protocol
 
-from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import SQLAlchemyError
-
+from dither.ledger.storage.connection import Connection, Connections
 from dither.ledger.storage.lockfile import LockFile
+from dither.ledger.storage.statements import Statement
 
 __all__ = ["FilePresence", "MemoryPresence", "PostgresPresence", "Presence"]
+
+_HOLD = Statement("SELECT pg_catalog.pg_advisory_lock(:number)")
+_TRY = Statement("SELECT pg_catalog.pg_try_advisory_xact_lock(:number) AS free")
 
 
 class Presence(Protocol):
@@ -61,8 +63,8 @@ class FilePresence:
 class PostgresPresence:
     """A session is an advisory lock held by a connection of its own."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
         # Threads share the connection; two that found none would each name the session, and one name would be no lock.
         self._guard = threading.Lock()
         self._connection: Connection | None = None
@@ -71,18 +73,16 @@ class PostgresPresence:
     def token(self) -> str:
         # A dropped connection dropped the lock: others may have counted the session as dead, so it gets a new name.
         with self._guard:
-            if self._connection is None or not _answers(self._connection):
+            if self._connection is None or not self._connection.answers():
                 self._let_go()
-                connection, number = self._engine.connect(), secrets.randbits(62)
-                connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": number})
+                # For good: given back it would keep the lock.
+                connection, number = self._connections.take(), secrets.randbits(62)
+                _HOLD.rows(connection, {"number": number})
                 self._connection, self._number = connection, number
             return f"{self._number:x}"
 
     def alive(self, connection: Connection, token: str) -> bool:
-        if token == self.token():
-            return True
-        free = connection.execute(text("SELECT pg_try_advisory_xact_lock(:number)"), {"number": int(token, 16)})
-        return not free.scalar_one()
+        return token == self.token() or not _TRY.first(connection, {"number": int(token, 16)}).free
 
     def close(self) -> None:
         with self._guard:
@@ -90,15 +90,5 @@ class PostgresPresence:
 
     def _let_go(self) -> None:
         if self._connection is not None:
-            # Given back to the pool it would keep the lock: end the connection instead.
-            self._connection.invalidate()
             self._connection.close()
             self._connection = None
-
-
-def _answers(connection: Connection) -> bool:
-    try:
-        connection.execute(text("SELECT 1"))
-    except SQLAlchemyError:
-        return False
-    return True

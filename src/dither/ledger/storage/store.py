@@ -1,6 +1,6 @@
 """One place to write: transactions on SQLite or PostgreSQL, one writer at a time, durable when they return.
 
-Flow: `journal` runs every statement inside `writing()` or `reading()`. Relies on SQLAlchemy Core, `lockfile`, `turns`.
+Flow: `journal` runs every statement inside `writing()` or `reading()`. Relies on `connection`, `lockfile`, `turns`.
 SQLite runs in WAL mode with synchronous = FULL: a commit that returned survives a power cut. WAL needs a local disk.
 PostgreSQL writers wait for one advisory lock, which the server hands out in order of arrival.
 """
@@ -11,17 +11,16 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
-from typing import Any
-
-from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
-from sqlalchemy.pool import StaticPool
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any, ClassVar
 
 from dither.errors import InvalidParameter, LedgerConflict, LedgerError
+from dither.ledger.storage.connection import Connection, Connections, leave_parents_file
 from dither.ledger.storage.failures import held_by_another, translated
 from dither.ledger.storage.lockfile import in_use, release_lock_file, shared_lock_file
 from dither.ledger.storage.place import check_local, check_ours
 from dither.ledger.storage.presence import FilePresence, MemoryPresence, PostgresPresence, Presence
+from dither.ledger.storage.statements import Statement
 from dither.ledger.storage.turns import ThreadTurns
 
 __all__ = ["FileStore", "MemoryStore", "PostgresStore", "Store", "open_store"]
@@ -30,16 +29,23 @@ _WRITER_LOCK = 0x4449 << 48
 """PostgreSQL's advisory locks of writers: this plus the number of the ledger's table, so that two ledgers of one
 database do not wait for each other, and one process can write to both. Sessions' own locks are below it."""
 
-_TAKE_WRITER_LOCK = text(
+_TAKE_WRITER_LOCK = Statement(
     "SELECT pg_catalog.pg_advisory_xact_lock(:key + coalesce(pg_catalog.to_regclass('dither_log')::oid::bigint, 0))"
 )
-_SCHEMAS_WITH_LEDGERS = (
-    "SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+_SCHEMAS_WITH_LEDGERS = Statement(
+    "SELECT n.nspname AS name FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
     "WHERE c.relname = 'dither_identity' AND n.nspname = ANY (pg_catalog.current_schemas(false))"
 )
+_CURRENT_SCHEMA = Statement("SELECT pg_catalog.current_schema() AS name")
+_SEARCH = Statement("SELECT pg_catalog.set_config('search_path', :path, false) AS path")
+
+_LOOK = Statement("SELECT count(*) AS tables FROM sqlite_master")
 
 _KEPT_CONNECTIONS = 16
 """Threads that wait for their turn hold a connection each; beyond this number they make one for the occasion."""
+
+_KEPT_ON_A_SERVER = 5
+"""Each is a process there."""
 
 _LOOK_S = 0.01
 
@@ -47,8 +53,10 @@ _LOOK_S = 0.01
 class Store:
     """A database and the way into it. Subclasses: in memory, in a file, on a server."""
 
-    engine: Engine
     presence: Presence
+    _connections: Connections
+    _begin_writing: ClassVar[str] = "BEGIN IMMEDIATE"
+    _begin_reading: ClassVar[str] = "BEGIN"
 
     def __init__(self, wait_s: float) -> None:
         self.wait_s = wait_s
@@ -62,7 +70,12 @@ class Store:
         """A transaction that no other writer shares; durable once the block has ended without an error."""
         self._enter()
         # The connection comes before the turn and goes back after it: nobody waits for that.
-        with translated(), self.engine.connect() as connection, self._turn(), connection.begin():
+        with (
+            translated(),
+            self._connections.taken() as connection,
+            self._turn(),
+            connection.transaction(self._begin_writing),
+        ):
             self._lock(connection)
             yield connection
 
@@ -70,7 +83,11 @@ class Store:
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the ledger and blocks nobody."""
         self._enter()
-        with translated(), self._reader.begin() as connection:
+        with (
+            translated(),
+            self._connections.taken() as connection,
+            connection.transaction(self._begin_reading),
+        ):
             yield connection
 
     def session(self) -> str:
@@ -84,16 +101,18 @@ class Store:
 
     def close(self) -> None:
         """End this session. Closing twice is closing once."""
-        if not self._closed:
-            self._closed = True
-            self._release()
+        # A forked child that never used it has nothing to end: what is there is its parent's.
+        if not self._closed and self._process == os.getpid():
+            with translated():
+                self._release()
+        self._closed = True
 
     def _release(self) -> None:
         self.presence.close()
-        self.engine.dispose()
+        self._connections.close()
 
     def _connect(self) -> None:
-        """Set `engine`, `_reader` and `presence`; called at the start and again in a forked child."""
+        """Set `_connections` and `presence`; called at the start and again in a forked child."""
         raise NotImplementedError
 
     def _turn(self) -> AbstractContextManager[object]:
@@ -102,17 +121,14 @@ class Store:
     def _lock(self, connection: Connection) -> None:
         """Wait for other writers inside the transaction, where its BEGIN has not done so."""
 
-    _reader: Engine
-
     def _enter(self) -> None:
         if self._closed:
             raise LedgerError("The ledger was closed.", code="L-190", hint="Open it again.")
         # Connections and locks belong to the process that made them; a forked child makes its own.
         if self._process != os.getpid():
-            self._process = os.getpid()
-            self.engine.dispose(close=False)
             with translated():
                 self._connect()
+            self._process = os.getpid()
 
 
 class MemoryStore(Store):
@@ -120,19 +136,15 @@ class MemoryStore(Store):
 
     def _connect(self) -> None:
         self._threads = ThreadTurns()
-        self.engine = create_engine(
-            "sqlite+pysqlite://", hide_parameters=True, poolclass=StaticPool, connect_args={"check_same_thread": False}
-        )
-        _prepare_sqlite(self.engine, self.wait_s)
-        self._reader = self.engine
+        self._connections = Connections(lambda: Connection(_open_sqlite(":memory:", self.wait_s)), most=1)
+        self._connection = self._connections.take()
         self.presence = MemoryPresence()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         self._enter()
-        # Even taking and giving back the one connection would disturb another thread's transaction on it.
-        with translated(), self._turn(), self.engine.begin() as connection:
-            yield connection
+        with translated(), self._turn(), self._connection.transaction(self._begin_writing):
+            yield self._connection
 
     reading = writing
 
@@ -142,6 +154,10 @@ class MemoryStore(Store):
             if not ours:
                 raise LedgerError("The ledger in memory is busy.", code="L-210", hint="Try again.")
             yield
+
+    def _release(self) -> None:
+        self._connection.close()
+        super()._release()
 
     def _enter(self) -> None:
         if self._process != os.getpid():
@@ -167,27 +183,23 @@ class FileStore(Store):
         release_lock_file(self._locks)
 
     def _connect(self) -> None:
+        leave_parents_file(self.path)
         if not in_use(self.path + ".lock"):
             check_local(self.path)
             check_ours(self.path, wait_s=self.wait_s)
         self._create()
         self._locks = shared_lock_file(self.path + ".lock")
         self.presence = FilePresence(self._locks)
-        url = URL.create("sqlite+pysqlite", database=self.path)
-        self.engine = create_engine(
-            url,
-            hide_parameters=True,
-            pool_size=_KEPT_CONNECTIONS,
-            max_overflow=-1,
-            connect_args={"check_same_thread": False, "timeout": self.wait_s},
-        )
-        _prepare_sqlite(self.engine, self.wait_s)
-        self._reader = self.engine.execution_options(read_only=True)
+        self._connections = Connections(self._open, most=_KEPT_CONNECTIONS)
         try:
             self._connect_first()
         except BaseException:
+            self._connections.close()
             release_lock_file(self._locks)
             raise
+
+    def _open(self) -> Connection:
+        return Connection(_open_sqlite(self.path, self.wait_s), file=self.path)
 
     def _connect_first(self) -> None:
         """Make a new file a WAL file, and the index of its log where there is none, while no other process of ours
@@ -196,10 +208,10 @@ class FileStore(Store):
         deadline = time.monotonic() + self.wait_s
         while True:
             try:
-                with self._turn(), self._reader.begin() as connection:
-                    connection.exec_driver_sql("SELECT 1 FROM sqlite_master").close()
+                with self._turn(), self._connections.taken() as connection, connection.transaction(self._begin_reading):
+                    _LOOK.rows(connection)
                 return
-            except (exc.DBAPIError, sqlite3.Error) as error:
+            except sqlite3.Error as error:
                 if not held_by_another(error) or time.monotonic() > deadline:
                     raise
             time.sleep(_LOOK_S)
@@ -207,13 +219,12 @@ class FileStore(Store):
     def forget_old_pages(self) -> None:
         # The log of writes still holds the row as it was. Where a reader keeps it from being emptied, a later call
         # does that.
-        with suppress(exc.SQLAlchemyError, sqlite3.Error), closing(self.engine.raw_connection()) as connection:
-            driver: Any = connection.driver_connection
-            driver.execute("PRAGMA busy_timeout = 0")
+        with suppress(sqlite3.Error), self._connections.taken() as connection:
+            connection.driver.execute("PRAGMA busy_timeout = 0")
             try:
-                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                connection.driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
-                driver.execute(f"PRAGMA busy_timeout = {round(self.wait_s * 1000)}")
+                connection.driver.execute(f"PRAGMA busy_timeout = {_milliseconds(self.wait_s)}")
 
     def _turn(self) -> AbstractContextManager[object]:
         return self._locks.turn(self.wait_s)
@@ -231,56 +242,63 @@ class FileStore(Store):
 class PostgresStore(Store):
     """The same tables on a PostgreSQL server, in the one schema that they were found in."""
 
-    def __init__(self, url: URL, wait_s: float) -> None:
-        self._url = url
+    # Said outright: where a role's default is a stricter level, a writer's snapshot is taken before the lock is given
+    # to it, and it would go on from a head that is no longer the last.
+    _begin_writing = "BEGIN ISOLATION LEVEL READ COMMITTED"
+    # One state for all statements of a reader; writers see the latest, behind the one lock.
+    _begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+
+    def __init__(self, url: str, wait_s: float) -> None:
+        self._arguments = _arguments(url)
         self._schema: str | None = None
         super().__init__(wait_s)
 
     def _connect(self) -> None:
-        # Said outright: where a role's default is a stricter level, a writer's snapshot is taken before the lock is
-        # given to it, and it would go on from a head that is no longer the last.
-        self.engine = create_engine(
-            self._url, hide_parameters=True, pool_pre_ping=True, isolation_level="READ COMMITTED"
-        )
-        event.listen(self.engine, "connect", self._prepare)
-        # One state for all statements of a reader; writers see the latest, behind the one lock.
-        self._reader = self.engine.execution_options(isolation_level="REPEATABLE READ")
-        self.presence = PostgresPresence(self.engine)
+        self._connections = Connections(self._open, most=_KEPT_ON_A_SERVER)
+        self.presence = PostgresPresence(self._connections)
 
     def _turn(self) -> AbstractContextManager[object]:
         return nullcontext()
 
     def _lock(self, connection: Connection) -> None:
-        connection.execute(_TAKE_WRITER_LOCK, {"key": _WRITER_LOCK})
+        _TAKE_WRITER_LOCK.rows(connection, {"key": _WRITER_LOCK})
 
-    def _prepare(self, connection: Any, _: object) -> None:
-        with connection.cursor() as cursor:
-            # A server may be set to acknowledge commits before they are on disk; a reservation may not.
-            cursor.execute("SET synchronous_commit = on")
-            # Roles may be set to read only, or to be cut off while they wait for their turn: lock_timeout rules that.
-            cursor.execute("SET default_transaction_read_only = off")
-            cursor.execute("SET statement_timeout = 0")
-            # 0 would be no limit at all.
-            cursor.execute(f"SET lock_timeout = {max(1, round(self.wait_s * 1000))}")
-            self._stay_in_schema(cursor)
-        connection.commit()
+    def _open(self) -> Connection:
+        import psycopg
 
-    def _stay_in_schema(self, cursor: Any) -> None:
+        connection = Connection(psycopg.connect(**self._arguments, autocommit=True))
+        try:
+            connection.driver.execute(
+                # A server may be set to acknowledge commits before they are on disk; a reservation may not.
+                "SET synchronous_commit = on;"
+                # Roles may be set to read only, or to be cut off while they wait for their turn: lock_timeout rules
+                # that.
+                "SET default_transaction_read_only = off;"
+                "SET statement_timeout = 0;"
+                # 0 would be no limit at all.
+                f"SET lock_timeout = {max(1, _milliseconds(self.wait_s))}"
+            )
+            self._stay_in_schema(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _stay_in_schema(self, connection: Connection) -> None:
         """Fix the schema at the first connection: tables of the same names that somebody puts into a schema searched
         earlier must not be taken for the ledger by the next one. Temporary tables come last."""
         if self._schema is None:
-            found = [row[0] for row in cursor.execute(_SCHEMAS_WITH_LEDGERS).fetchall()]
+            found = [row.name for row in _SCHEMAS_WITH_LEDGERS.rows(connection)]
             if len(found) > 1:
                 raise LedgerConflict(
                     "There are ledgers in several schemas of this search path.",
                     code="L-225",
                     hint="Name one in the URL: ?options=-csearch_path%3DSCHEMA.",
                 )
-            (current,) = cursor.execute("SELECT pg_catalog.current_schema()").fetchone()
-            self._schema = found[0] if found else current
+            self._schema = found[0] if found else _CURRENT_SCHEMA.first(connection).name
         if self._schema is not None:
-            setting = '"{}", pg_temp'.format(self._schema.replace('"', '""'))
-            cursor.execute("SELECT pg_catalog.set_config('search_path', %s, false)", (setting,))
+            path = '"{}", pg_temp'.format(self._schema.replace('"', '""'))
+            _SEARCH.rows(connection, {"path": path})
 
 
 def open_store(url: str, *, wait_s: float) -> Store:
@@ -289,23 +307,24 @@ def open_store(url: str, *, wait_s: float) -> Store:
         return MemoryStore(wait_s)
     if "://" not in url:
         return FileStore(url, wait_s)
-    parsed = make_url(url)
-    match parsed.get_backend_name():
-        case "sqlite":
-            return FileStore(parsed.database, wait_s) if parsed.database else MemoryStore(wait_s)
-        case "postgresql":
-            return PostgresStore(parsed.set(drivername="postgresql+psycopg"), wait_s)
+    scheme, _, rest = url.partition("://")
+    # Another library's way of naming a driver too: postgresql+psycopg://…
+    match scheme.lower().partition("+")[0]:
+        case "sqlite" if rest == "" or rest.startswith("/"):
+            path = rest[1:].partition("?")[0]
+            return FileStore(path, wait_s) if path else MemoryStore(wait_s)
+        case "postgresql" | "postgres":
+            return PostgresStore(f"postgresql://{rest}", wait_s)
         case _:
-            raise InvalidParameter("ledger", expected="a path, sqlite:/// or postgresql://", found=parsed.drivername)
+            raise InvalidParameter("ledger", expected="a path, sqlite:/// or postgresql://", found=scheme)
 
 
-def _prepare_sqlite(engine: Engine, wait_s: float) -> None:
-    @event.listens_for(engine, "connect")
-    def _(connection: Any, __: object) -> None:
-        # The driver must not open transactions by itself: the begin hook below does.
-        connection.isolation_level = None
+def _open_sqlite(path: str, wait_s: float) -> sqlite3.Connection:
+    # No isolation level: the driver must not begin transactions by itself.
+    driver = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
+    try:
         for pragma in (
-            f"busy_timeout = {round(wait_s * 1000)}",
+            f"busy_timeout = {_milliseconds(wait_s)}",
             "journal_mode = WAL",
             "synchronous = FULL",
             "fullfsync = ON",
@@ -314,14 +333,34 @@ def _prepare_sqlite(engine: Engine, wait_s: float) -> None:
             "secure_delete = ON",
             "trusted_schema = OFF",
         ):
-            connection.execute(f"PRAGMA {pragma}")
+            driver.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        driver.close()
+        raise
+    return driver
 
-    @event.listens_for(engine, "begin")
-    def _(connection: Connection) -> None:
-        reading = connection.get_execution_options().get("read_only", False)
-        # Past SQLAlchemy's own execution: this runs twice per question. `translated` knows the driver's errors too.
-        driver: Any = connection.connection.driver_connection
-        driver.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+def _arguments(url: str) -> dict[str, Any]:
+    """A server's URL, read by PostgreSQL's own library. What it says of one it cannot read would repeat a part of it,
+    and a password may be in that."""
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        raise LedgerError(
+            "A ledger on PostgreSQL needs psycopg, which is not installed.",
+            code="L-105",
+            hint="Install it with: pip install 'dither[postgres]'.",
+        ) from None
+    with suppress(ProgrammingError, UnicodeError):
+        return dict(conninfo_to_dict(url))
+    raise InvalidParameter(
+        "ledger", expected="postgresql://user@host/database, special characters written as %XX", found="another URL"
+    )
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def _narrow(path: str) -> None:
