@@ -12,7 +12,7 @@ demo: $(VENV)/.core
 	@$(BIN)/dither demo
 
 test: $(VENV)/.test lint
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 20 --durations-min 3 -m "not long"
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
