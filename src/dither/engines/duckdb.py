@@ -363,8 +363,7 @@ class DuckDBEngine:
         if column_type(found.engine_type) == "text":
             plain = found.engine_type.startswith("VARCHAR")
             return f"({name} COLLATE C)" if plain else f"CAST({name} AS VARCHAR)"
-        # Planning counts with signed numbers; without a sign the engine would fail on a difference below zero.
-        return f"CAST({name} AS HUGEINT)" if found.engine_type == "UBIGINT" else name
+        return name
 
     def _salt(self, table: str) -> int:
         digest = hashlib.sha256(f"{self._catalog.name}\0{table}".encode()).digest()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 from dither.catalog.model import Column, DomainValue
@@ -25,8 +26,9 @@ from dither.sql.types import (
     decimal_limit,
     microseconds_of,
 )
+from dither.sql.units import unit_value
 
-__all__ = ["read_column"]
+__all__ = ["read_column", "read_unit"]
 
 
 def read_column(column: Column, engine_type: str, identifier: str, *, required: bool = False) -> Expr:
@@ -41,6 +43,16 @@ def read_column(column: Column, engine_type: str, identifier: str, *, required: 
     raw = make_column(identifier, type, nullable=nullable, lo=lo, hi=hi, length=length)
     facts = (column, engine_type.upper())
     return Expr("read", type, (raw,), payload=facts, nullable=nullable, lo=lo, hi=hi, length=length)
+
+
+def read_unit(column: Column, engine_type: str, identifier: str) -> Expr:
+    """A unit's column that has neither bounds nor values: its values are read like any other's.
+    engine_type, identifier: of the column that tells units apart."""
+    read = read_column(column, engine_type, identifier)
+    if engine_type.upper() == "UBIGINT":
+        # As hashes are: all of them are values, in 128 bits.
+        read = replace(read, lo=0, hi=2**64 - 1)
+    return unit_value(read, identifier)
 
 
 def _type_of(column: Column, engine_type: str) -> Type:

@@ -65,7 +65,7 @@ def _print(expr: Expr) -> str:
             return quote_name(str(expr.payload))
         case "literal":
             return _literal(expr)
-        case "read":
+        case "read" | "unit":
             return _read(expr)
         case "parameter":
             raise GuaranteeError("A value of an earlier phase was printed before it was known.")
