@@ -19,7 +19,7 @@ from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
 from dither.sql.expressions import Expr
 from dither.sql.functions import logic
-from dither.sql.functions.casts import is_wide
+from dither.sql.functions.casts import ONLY_COMPARED, is_wide
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name, sql_type
 from dither.sql.types import BOOLEAN, Kind, magnitude
@@ -79,7 +79,11 @@ def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
     # A unit that groups its own rows does not leave the engine.
     stays = keys.holds_unit(relation)
     for key, expr in zip(chosen, exprs, strict=True):
-        if not _tells_apart(expr) and not (stays and relation.is_unit(expr)):
+        if stays and relation.is_unit(expr):
+            continue
+        if expr.type.kind is Kind.UNIT:
+            raise key.refuse("K-105", "This cannot be grouped by.", hint=ONLY_COMPARED)
+        if not _tells_apart(expr):
             raise key.refuse(
                 "K-108",
                 "These numbers have more digits than a group can be told by.",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dither.catalog.model import Column, DomainValue
+from dither.catalog.schema import column_type
 from dither.sql.expressions import Expr, make_column
 from dither.sql.functions.casts import DBL_MAX
 from dither.sql.functions.registry import STORED_TEXT
@@ -19,6 +20,7 @@ from dither.sql.types import (
     DATE_RANGE,
     INT64,
     TIMESTAMP_RANGE,
+    UNIT,
     Bound,
     Kind,
     Type,
@@ -26,7 +28,7 @@ from dither.sql.types import (
     decimal_limit,
     microseconds_of,
 )
-from dither.sql.units import unit_value
+from dither.sql.units import unit_column, unit_value
 
 __all__ = ["read_column", "read_unit"]
 
@@ -46,8 +48,10 @@ def read_column(column: Column, engine_type: str, identifier: str, *, required: 
 
 
 def read_unit(column: Column, engine_type: str, identifier: str) -> Expr:
-    """A unit's column that has neither bounds nor values: its values are read like any other's.
-    engine_type, identifier: of the column that tells units apart."""
+    """A unit's column that has neither bounds nor values: its values are read like any other's, or it has none where
+    its type is of a kind that questions cannot see. engine_type, identifier: of the column that tells units apart."""
+    if column_type(engine_type) is None:
+        return Expr("unit", UNIT, (unit_column(identifier),), payload=(column, engine_type.upper()), nullable=False)
     read = read_column(column, engine_type, identifier)
     if engine_type.upper() == "UBIGINT":
         # As hashes are: all of them are values, in 128 bits.
@@ -81,7 +85,8 @@ def _range_of(column: Column, type: Type) -> tuple[Bound | None, Bound | None]:
         case Kind.INTEGER:
             return INT64
         case Kind.DECIMAL:
-            limit = decimal_limit(type.scale)
+            # The last decimals there are: a limit beyond them could not be printed.
+            limit = decimal_limit(type.scale) - Fraction(1, 10**type.scale)
             return -limit, limit
         case Kind.DATE:
             return DATE_RANGE

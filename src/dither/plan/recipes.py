@@ -408,8 +408,8 @@ def _largest_bound(type: Type) -> int | float | Fraction:
     most = LARGEST_BOUND[type.kind]
     if type.kind is not Kind.DECIMAL:
         return most
-    # Many digits after the point leave few before it: what no decimal of the type reaches was declared by nobody.
-    return min(most, decimal_limit(type.scale) - unit_of(type))
+    # Many digits after the point leave few before it: the very last decimal of the type was declared by nobody.
+    return min(most, decimal_limit(type.scale) - 2 * unit_of(type))
 
 
 QUANTILES = (

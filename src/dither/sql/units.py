@@ -20,7 +20,7 @@ from dither.sql.types import UNIT, Kind
 __all__ = ["engine_type_of", "identity", "over_column", "same_units", "unit_column", "unit_value"]
 
 # Reading these without bounds or values gives NULL for nothing that is there.
-_ALWAYS_READ = (Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.BOOLEAN)
+_ALWAYS_READ = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
 
 
 def unit_column(identifier: str, *, nullable: bool = False) -> Expr:
@@ -39,7 +39,7 @@ def identity(expr: Expr) -> Expr | None:
     """The column that tells units apart, where the expression is one or its value; None of anything else."""
     if expr.op == "unit":
         return expr.args[0]
-    return expr if expr.is_column and expr.type is UNIT else None
+    return expr if expr.is_column and expr.type.kind is Kind.UNIT else None
 
 
 def engine_type_of(value: Expr) -> str:
