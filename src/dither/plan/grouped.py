@@ -19,7 +19,7 @@ from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
 from dither.sql.expressions import Expr
 from dither.sql.functions import logic
-from dither.sql.functions.casts import ONLY_COMPARED, is_wide
+from dither.sql.functions.casts import is_wide
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name, sql_type
 from dither.sql.types import BOOLEAN, Kind, magnitude
@@ -82,7 +82,9 @@ def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
         if stays and relation.is_unit(expr):
             continue
         if expr.type.kind is Kind.UNIT:
-            raise key.refuse("K-105", "This cannot be grouped by.", hint=ONLY_COMPARED)
+            raise key.refuse(
+                "K-105", "This cannot be grouped by.", hint="Group by another column, or by the unit in every set."
+            )
         if not _tells_apart(expr):
             raise key.refuse(
                 "K-108",

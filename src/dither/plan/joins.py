@@ -19,7 +19,6 @@ from dither.sql.types import UNIT
 __all__ = ["join", "semi_join", "unit_pairs"]
 
 LARGEST_TAU = 10**9
-JOIN_ON_THE_UNIT = "Join on the unit: ... ON left.unit = right.unit (AND anything else)."
 
 
 def join(
@@ -70,7 +69,7 @@ def semi_join(left: Relation, right: Relation, condition: Expr, *, anti: bool, s
                 "The subquery looks at other people's rows: its answer for one row would depend on them.",
                 code="S-121",
                 span=span,
-                hint=unit_hint(parts, left, right, usual="Match it on the unit, as in WHERE inner.unit = outer.unit."),
+                hint=unit_hint(parts, left, right) or "Match it on the unit, as in WHERE inner.unit = outer.unit.",
             )
     return replace(left, node=nodes.SemiJoin(left.node, right.node, anti, condition))
 
@@ -95,7 +94,8 @@ def _join_protected(
             "This join brings rows of different people together.",
             code="S-110",
             span=span,
-            hint=unit_hint(parts, left, right, usual=JOIN_ON_THE_UNIT),
+            hint=unit_hint(parts, left, right)
+            or "Join on the unit: ... ON left.unit = right.unit (AND anything else).",
         )
     a, b = left.tau, right.tau
     tau = {"inner": a * b, "cross": a * b, "left": a * max(1, b), "right": b * max(1, a), "full": max(a * b, a + b)}[

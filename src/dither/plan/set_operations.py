@@ -28,11 +28,8 @@ def distinct(relation: Relation, span: Span | None) -> Relation:
             "DISTINCT without the unit among its columns merges rows of different people.",
             code="S-130",
             span=span,
-            hint=unit_hint(
-                (column.expr for column in relation.columns),
-                relation,
-                usual="Add the unit's column, or write GROUP BY with an aggregate.",
-            ),
+            hint=unit_hint((column.expr for column in relation.columns), relation)
+            or "Add the unit's column, or write GROUP BY with an aggregate.",
         )
     outputs = tuple(sorted(columns_of(*(column.expr for column in relation.columns))))
     unit = min(unit_columns(relation)) if relation.protected else ""

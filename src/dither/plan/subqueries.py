@@ -161,7 +161,7 @@ def _per_unit(lowering: Lowering, relation: Relation, select: Tree, environment:
         raise select.refuse(
             "S-122",
             "A correlated subquery must match on the unit, and on nothing else of the outer row.",
-            hint=unit_hint(conjuncts(condition), relation, inner, usual="Write WHERE inner.unit = outer.unit."),
+            hint=unit_hint(conjuncts(condition), relation, inner) or "Write WHERE inner.unit = outer.unit.",
         )
     for field in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
         select.take(field)

@@ -128,11 +128,8 @@ class WindowBinder(Binder):
             raise tree.refuse(
                 "S-150",
                 "This window looks across people: its value for one row depends on others' rows.",
-                hint=unit_hint(
-                    partition,
-                    self.relation,
-                    usual="Add the unit's column to PARTITION BY; windows over aggregated results need nothing.",
-                ),
+                hint=unit_hint(partition, self.relation)
+                or "Add the unit's column to PARTITION BY; windows over aggregated results need nothing.",
             )
         partition = tuple(
             (identity(expr) or expr) if unit else expr for expr, unit in zip(partition, whose, strict=True)
