@@ -21,6 +21,7 @@ from support.unit_types import RELATIONS, TAU, TYPES, Row, fill, open_world, pla
 from support.worlds import World, catalog_text
 
 QUICK = ("UBIGINT", "HUGEINT", "DOUBLE", "DATE", "BLOB")
+"""Asked each time; the others in the long sweep."""
 MOST = TAU + 1
 """Rows of a unit in each table: some units are cut."""
 
@@ -116,7 +117,8 @@ def test_questions_about_units_are_answered_as_plain_duckdb_answers_them(type: s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("type", TYPES)
+# Units are told apart by their bytes, and plain DuckDB goes by the collation.
+@pytest.mark.parametrize("type", [type for type in TYPES if "COLLATE" not in type])
 def test_they_are_answered_so_in_every_type(type: str) -> None:
     assert differences(type, list(RELATIONS)) == []
 

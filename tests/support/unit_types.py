@@ -34,6 +34,7 @@ TYPES: dict[str, Sequence[str]] = {
     "DECIMAL(20, 3)": ("1", "1.001", "99999999999999999.999", "-99999999999999999.999"),
     "DECIMAL(38, 0)": ("1", "2", "9" * 38, "-" + "9" * 38),
     "VARCHAR": ("a", "A", "", "zz"),
+    "VARCHAR COLLATE NOCASE": ("a", "A", "", "b", "B"),
     "ENUM ('a', 'b', 'c')": ("a", "b", "c"),
     "UUID": ("00000000-0000-0000-0000-000000000001", "ffffffff-ffff-ffff-ffff-ffffffffffff"),
     "BLOB": ("a", "", "\\xFF\\x00"),
@@ -99,7 +100,7 @@ def fill(world: World, tables: dict[str, list[Row]]) -> None:
     cursor = world.engine._connection.cursor()
     for name, rows in tables.items():
         cursor.execute(f'DELETE FROM "table {name}"')
-        type = world.ddl[name].partition(" ")[2].rpartition(", ")[0]
+        type = world.ddl[name].partition(" ")[2].rpartition(", ")[0].partition(" COLLATE")[0]
         for start in range(0, len(rows), 500):
             listed = ", ".join(
                 f"({_text(unit)}, {'NULL' if x is None else x})" for unit, x in rows[start : start + 500]

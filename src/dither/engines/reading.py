@@ -43,7 +43,8 @@ def parquet_reader(paths: Sequence[str], *, any_text: bool = False, looked_at: S
     any_text: read a text that is no UTF-8 with ? for what is wrong in it. A query fails on one otherwise, and where it
     was charged for, one person's row would decide that.
     looked_at: columns of whose values nothing is believed beforehand. Where a file says that all lie within the bounds,
-    the engine leaves the clamp out, and a value that does not would go on as it is."""
+    the engine leaves the clamp out, and a value that does not would go on as it is.
+    Decision: docs/decisions/0032-nothing-is-believed-of-guarded-columns.md"""
     listed = ", ".join(quote_text(one_file(path)) for path in paths)
     # Else a folder named `age=5` replaces what a column `age` holds, in every row, by 5.
     options = ["hive_partitioning=false", *(["utf8_validation='replace'"] if any_text else [])]
