@@ -135,6 +135,8 @@ def text(node: ast.expr | None, constants: Mapping[str, ast.expr]) -> str:
         case ast.IfExp(body=body, orelse=otherwise):
             both = [text(part, constants) for part in (body, otherwise)]
             return " / ".join(dict.fromkeys(part for part in both if part))
+        case ast.BoolOp(op=ast.Or(), values=[*_, otherwise]):
+            return text(otherwise, constants)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return text(left, constants) + text(right, constants)
     return GAP

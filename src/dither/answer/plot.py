@@ -181,7 +181,7 @@ class _Page:
         if any(isinstance(value, dt.date) for value in self.columns[self.keys[0]]):
             return False
         exprs = [key.expr for measure in self.answer.plan.measures for key in measure.keys]
-        return bool(exprs) and not any(expr.is_column or expr.op == "read" for expr in exprs)
+        return bool(exprs) and not any(expr.is_column or expr.op in ("read", "unit") for expr in exprs)
 
     def caption(self) -> list[str]:
         from dither.answer.show import INVENTED_BANNER, caption

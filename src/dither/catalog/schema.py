@@ -7,12 +7,13 @@ or Spark type is read as; a type it does not know is not visible to questions.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from dither.catalog.model import ColumnType, fold
 
-__all__ = ["SchemaColumn", "SchemaTable", "column_type", "comparable", "decimal_scale"]
+__all__ = ["SchemaColumn", "SchemaTable", "column_type", "comparable", "decimal_scale", "identifier_type"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def comparable(left: str, right: str) -> bool:
     """Are two columns of these engine types equal where their values are, and does no value make the engine fail?
     It compares in a type that is to hold both, and none may: it then raises on one value (a decimal of too many digits,
     a moment too far for nanoseconds), or compares doubles, by which two people's identifiers can be the same."""
-    one, other = (" ".join(type.strip().upper().split()) for type in (left, right))
+    one, other = _plain(left), _plain(right)
     kind = column_type(left)
     if kind != column_type(right):
         return False
@@ -105,6 +106,45 @@ def comparable(left: str, right: str) -> bool:
     return True
 
 
+def identifier_type(types: Iterable[str]) -> str | None:
+    """The type in which the engine compares identifiers of all these types; None where they are not `comparable`, or no
+    such type is known. Types as DuckDB prints them."""
+    found = sorted({_plain(type) for type in types})
+    if len(found) < 2:
+        return found[0] if found else None
+    if not all(comparable(one, other) for one, other in combinations(found, 2)):
+        return None
+    match column_type(found[0]):
+        case "integer":
+            return _integers_of(found)
+        case "decimal":
+            whole, scales = zip(*(_digits(type) for type in found), strict=True)
+            return f"DECIMAL({max(whole) + max(scales)},{max(scales)})"
+        case "double":
+            return "DOUBLE"
+        case "timestamp":
+            return "TIMESTAMP WITH TIME ZONE" if any("Z" in type for type in found) else "TIMESTAMP"
+        case "text":
+            return "VARCHAR"
+    return None
+
+
+def _integers_of(types: Sequence[str]) -> str | None:
+    """Without a sign where all are; else the signed type that holds the largest of each."""
+    sizes = {type: _INTEGERS.index(type.removeprefix("U")) for type in types if type.removeprefix("U") in _INTEGERS}
+    if len(sizes) < len(types):
+        return None
+    unsigned = [type for type in types if type.startswith("U")]
+    if len(unsigned) == len(types):
+        return max(types, key=sizes.__getitem__)
+    return _INTEGERS[max(size + (type in unsigned) for type, size in sizes.items())]
+
+
+def _plain(engine_type: str) -> str:
+    return " ".join(engine_type.strip().upper().split())
+
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _MOST_DIGITS = 38
 _MICROSECONDS = {"TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITHOUT TIME ZONE", "TIMESTAMPTZ", "DATETIME"}
 

@@ -30,6 +30,7 @@ from dither.secret import Secret
 from dither.sql.embedded import Columns
 from dither.sql.expressions import Expr, columns_of
 from dither.sql.printing import print_expr, quote_name
+from dither.sql.types import Kind
 
 __all__ = ["DuckDBEngine", "open_engine", "schema_at"]
 
@@ -120,11 +121,14 @@ class DuckDBEngine:
         return Secret(np.array(row, dtype=np.int64))
 
     def values_per_level(self, table: str, column: str, tau: int) -> Secret[npt.NDArray[np.int64]]:
-        scan, _ = self._whole_scan(table, tau)
+        scan, columns = self._whole_scan(table, tau)
         found = next(entry for entry in scan.columns if fold(entry.name) == column)
+        # Other numbers are levelled as they are stored; on a decimal of too many digits the engine would fail.
+        decimal = columns[found.id].type.kind is Kind.DECIMAL
+        number = print_expr(columns[found.id]) if decimal else quote_name(found.id)
         with self._one_state():
             rows = relations.kept_relation_sql(scan, self._emission(), frozenset({found.id}))
-            read = self._cursor().execute(levels.levels_sql(rows, found.id)).fetchnumpy()
+            read = self._cursor().execute(levels.levels_sql(rows, number)).fetchnumpy()
         counts = np.zeros(2 * LEVELS + 1, dtype=np.int64)
         counts[_integers(read["level"]) + LEVELS] = _integers(read["n"])
         return Secret(counts)
@@ -363,8 +367,7 @@ class DuckDBEngine:
         if column_type(found.engine_type) == "text":
             plain = found.engine_type.startswith("VARCHAR")
             return f"({name} COLLATE C)" if plain else f"CAST({name} AS VARCHAR)"
-        # Planning counts with signed numbers; without a sign the engine would fail on a difference below zero.
-        return f"CAST({name} AS HUGEINT)" if found.engine_type == "UBIGINT" else name
+        return name
 
     def _salt(self, table: str) -> int:
         digest = hashlib.sha256(f"{self._catalog.name}\0{table}".encode()).digest()

@@ -204,7 +204,7 @@ def _grouping_expr(expr: Expr) -> Expr:
 
 
 def _groups_raw(expr: Expr) -> bool:
-    if expr.op != "read" or expr.type.kind not in (Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.BOOLEAN):
+    if expr.op not in ("read", "unit") or expr.type.kind not in (Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.BOOLEAN):
         return False
     # Enumerated and other types that are read as text are compared as text, not as they are stored.
     return expr.type.kind is not Kind.TEXT or engine_type_of(expr).startswith("VARCHAR")

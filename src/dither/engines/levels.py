@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 
 from dither.mechanisms.value_bounds import BELOW_ONE, LEVELS, RATIO
-from dither.sql.printing import quote_name
 
 __all__ = ["levels_sql"]
 
 
-def levels_sql(rows: str, column: str) -> str:
-    """SELECT level, n: level from -LEVELS to LEVELS, the sign that of the value."""
-    value = f"CAST({quote_name(column)} AS DOUBLE)"
+def levels_sql(rows: str, number: str) -> str:
+    """SELECT level, n: level from -LEVELS to LEVELS, the sign that of the value. number: SQL over the rows."""
+    value = f"CAST({number} AS DOUBLE)"
     return (
         f"SELECT level, count(*) AS n FROM (SELECT CASE WHEN isnan(v) THEN NULL WHEN v > 0 THEN {_level('v')} "
         f"WHEN v < 0 THEN -{_level('-v')} WHEN v = 0 THEN CAST(0 AS BIGINT) END AS level "

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from dither.errors import EngineUnavailable
-from dither.sql.printing import quote_text
+from dither.sql.printing import quote_name, quote_text
 
 __all__ = ["NAN_ANYWHERE", "fresh_connection", "identity_of", "one_file", "parquet_reader", "stat_version"]
 
@@ -38,13 +38,19 @@ def fresh_connection() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def parquet_reader(paths: Sequence[str], *, any_text: bool = False) -> str:
+def parquet_reader(paths: Sequence[str], *, any_text: bool = False, looked_at: Sequence[str] = ()) -> str:
     """A FROM item of these files' own columns. Raises EngineUnavailable for a name that is a pattern.
     any_text: read a text that is no UTF-8 with ? for what is wrong in it. A query fails on one otherwise, and where it
-    was charged for, one person's row would decide that."""
+    was charged for, one person's row would decide that.
+    looked_at: columns of whose values nothing is believed beforehand. Where a file says that all lie within the bounds,
+    the engine leaves the clamp out, and a value that does not would go on as it is.
+    Decision: docs/decisions/0032-nothing-is-believed-of-guarded-columns.md"""
     listed = ", ".join(quote_text(one_file(path)) for path in paths)
     # Else a folder named `age=5` replaces what a column `age` holds, in every row, by 5.
     options = ["hive_partitioning=false", *(["utf8_validation='replace'"] if any_text else [])]
+    if looked_at:
+        unknown = ", ".join(f"{quote_text(quote_name(name))}: {{'min': NULL, 'max': NULL}}" for name in looked_at)
+        options.append(f"column_statistics={{{unknown}}}")
     return f"read_parquet([{listed}], {', '.join(options)})"
 
 

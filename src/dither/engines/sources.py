@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import duckdb
 
 from dither.catalog.model import Catalog, ColumnUnit, ReferenceUnit, Table, fold
-from dither.catalog.schema import SchemaTable
+from dither.catalog.schema import SchemaTable, column_type
 from dither.engines import csv_copy
 from dither.engines.describing import DATABASE_SUFFIXES, describe, names_in
 from dither.engines.frames import named_once, unread_column
@@ -148,7 +148,7 @@ class Files:
             check_ranges(connection, tables[key].name, self._files[key], columns)
             unread = ", ".join(quote_name(column.name) for column in columns if column.narrow and not column.read)
             chosen = f"* EXCLUDE ({unread})" if unread else "*"
-            reader = parquet_reader(self._files[key], any_text=True)
+            reader = parquet_reader(self._files[key], any_text=True, looked_at=_guarded(columns, tables[key]))
             connection.execute(f"CREATE VIEW {quote_name(view_name(key))} AS SELECT {chosen} FROM {reader}")
 
     def files(self) -> list[str]:
@@ -312,6 +312,17 @@ def with_paths(catalog: Catalog, location: str, schema: Sequence[SchemaTable]) -
         table.source_name or table.name: _files_of(Path(location), location, table) for table in catalog.tables.values()
     }
     return [replace(table, in_paths=names_in(files.get(table.name, ()))) for table in schema]
+
+
+def _guarded(columns: Sequence[FileColumn], table: Table) -> list[str]:
+    """Names of the columns that questions read through guards. A unit's own column of whole numbers or texts tells
+    units apart as it is stored: what the file says of it makes that two to three times as fast."""
+    unit = fold(table.unit.column) if isinstance(table.unit, ColumnUnit) else None
+    return [
+        column.name
+        for column in columns
+        if column.read and not (fold(column.name) == unit and column_type(column.type) in ("integer", "text"))
+    ]
 
 
 def _read(columns: Sequence[FileColumn]) -> frozenset[FileColumn]:

@@ -107,6 +107,6 @@ def type_of_key(expr: Expr) -> str:
 
 def _stored_width(expr: Expr) -> int:
     """Digits of the stored column, where it is one as it is; else as many as there can be."""
-    facts = expr.payload if expr.op == "read" else None
+    facts = expr.payload if expr.op in ("read", "unit") else None
     stored = re.fullmatch(r"(?:DECIMAL|NUMERIC)\((\d+),\s*(\d+)\)", str(facts[1])) if isinstance(facts, tuple) else None
     return int(stored[1]) if stored and int(stored[2]) == expr.type.scale else DECIMAL_DIGITS

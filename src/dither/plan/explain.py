@@ -214,7 +214,7 @@ def _quantiles(vector: nodes.Vector) -> str:
 def describe_expression(expr: Expr) -> str:
     """The expression with columns by their names and without the guards that enforce their domains."""
     match expr.op:
-        case "read":
+        case "read" | "unit":
             return str(expr.payload[0].name)  # type: ignore[index,union-attr]
         case "column":
             return str(expr.payload)

@@ -18,6 +18,7 @@ from dither.sql.expressions import Expr, and_all
 from dither.sql.functions import logic
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import Tree
+from dither.sql.units import over_column, same_units
 
 if TYPE_CHECKING:
     from dither.plan.lower import Environment, Lowered, Lowering
@@ -82,7 +83,7 @@ def scan(lowering: Lowering, table: Table, tree: Tree) -> Relation:
             hint=f"Ask the owner to declare max_rows_per_unit, or to run `dither tune {table.name}`.",
         )
     _note_assertions(lowering, table)
-    return separable.scan(lowering.catalog, table, schema, lowering.ids, tau=tau, unique=unique)
+    return separable.scan(lowering.catalog, table, lowering.schemas, lowering.ids, tau=tau, unique=unique)
 
 
 def _unit_is_unique(lowering: Lowering, table: Table) -> bool:
@@ -208,9 +209,19 @@ def _merge_using(
         columns.append(replace(column, hidden=is_left != shown_left))
         if kind == "full" and is_left:
             other = next(c for c, l in sides if not l and fold(c.name) == fold(column.name))
-            merged = logic.coalesce(call_of(tree, "USING", column.expr, other.expr))
+            merged = _merged(joined, column.expr, other.expr) or logic.coalesce(
+                call_of(tree, "USING", column.expr, other.expr)
+            )
             columns[-1] = replace(column, hidden=True)
             columns.append(NamedColumn("", column.name, merged))
     if kind == "full":
         columns = [replace(c, hidden=True) if fold(c.name) in folded and c.qualifier else c for c in columns]
     return replace(joined, columns=tuple(columns))
+
+
+def _merged(joined: Relation, left: Expr, right: Expr) -> Expr | None:
+    """The unit of a full join, where the two columns are the units of its sides."""
+    sides = same_units((left, right))
+    if sides is None or not {str(side.payload) for side in sides} <= joined.partial:
+        return None
+    return over_column((left, right), joined.unit)

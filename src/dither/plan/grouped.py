@@ -46,7 +46,7 @@ class GroupKeys:
 
     def holds_unit(self, relation: Relation) -> bool:
         """Does every grouping set hold a column that always equals the unit?"""
-        held = [i for i, expr in enumerate(self.exprs) if expr.is_column and expr.payload in relation.total]
+        held = [i for i, expr in enumerate(self.exprs) if relation.is_unit(expr)]
         return bool(held) and all(set(held) & set(chosen) for chosen in self.sets)
 
 
@@ -77,9 +77,15 @@ def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
         _check_told_apart(chosen, exprs)
     keys = GroupKeys(tuple(chosen), tuple(exprs), tuple(names), tuple(tuple(sorted(chosen)) for chosen in sets))
     # A unit that groups its own rows does not leave the engine.
-    stays = relation.total if keys.holds_unit(relation) else frozenset()
+    stays = keys.holds_unit(relation)
     for key, expr in zip(chosen, exprs, strict=True):
-        if not _tells_apart(expr) and not (expr.is_column and expr.payload in stays):
+        if stays and relation.is_unit(expr):
+            continue
+        if expr.type.kind is Kind.UNIT:
+            raise key.refuse(
+                "K-105", "This cannot be grouped by.", hint="Group by another column, or by the unit in every set."
+            )
+        if not _tells_apart(expr):
             raise key.refuse(
                 "K-108",
                 "These numbers have more digits than a group can be told by.",

@@ -11,8 +11,10 @@ from dataclasses import replace
 from dither.errors import QueryRefused, Span
 from dither.plan import nodes
 from dither.plan.separable import Ids, PublicFacts, Relation, unit_expression
+from dither.plan.unit_hints import unit_hint
 from dither.sql.expressions import Expr, columns_of, conjuncts
 from dither.sql.names import NamedColumn
+from dither.sql.types import UNIT
 
 __all__ = ["join", "semi_join", "unit_pairs"]
 
@@ -61,12 +63,13 @@ def semi_join(left: Relation, right: Relation, condition: Expr, *, anti: bool, s
             raise QueryRefused(
                 "Whether a public row has people in a protected table would be told exactly.", code="S-120", span=span
             )
-        if not unit_pairs(left, right, conjuncts(condition)):
+        parts = conjuncts(condition)
+        if not unit_pairs(left, right, parts):
             raise QueryRefused(
                 "The subquery looks at other people's rows: its answer for one row would depend on them.",
                 code="S-121",
                 span=span,
-                hint="Match it on the unit, as in WHERE inner.unit = outer.unit.",
+                hint=unit_hint(parts, left, right) or "Match it on the unit, as in WHERE inner.unit = outer.unit.",
             )
     return replace(left, node=nodes.SemiJoin(left.node, right.node, anti, condition))
 
@@ -91,7 +94,8 @@ def _join_protected(
             "This join brings rows of different people together.",
             code="S-110",
             span=span,
-            hint="Join on the unit: ... ON left.unit = right.unit (AND anything else).",
+            hint=unit_hint(parts, left, right)
+            or "Join on the unit: ... ON left.unit = right.unit (AND anything else).",
         )
     a, b = left.tau, right.tau
     tau = {"inner": a * b, "cross": a * b, "left": a * max(1, b), "right": b * max(1, a), "full": max(a * b, a + b)}[
@@ -99,10 +103,8 @@ def _join_protected(
     ]
     unit = None
     if kind == "full":
-        first, second = unit_expression(left), unit_expression(right)
-        unit = nodes.Output(
-            ids.column(), Expr("coalesce", first.type, (first, second), nullable=False, lo=first.lo, hi=first.hi)
-        )
+        either = (unit_expression(left), unit_expression(right))
+        unit = nodes.Output(ids.column(), Expr("coalesce", UNIT, either, nullable=False))
     node = nodes.Join(left.node, right.node, "inner" if kind == "cross" else kind, condition, unit)
     return _combined(
         left, right, kind, node, protected=True, tau=_checked_tau(tau, span), unit=unit.id if unit else None
@@ -148,6 +150,7 @@ def _combined(
         sources={**left.sources, **right.sources},
         definitions={**left.definitions, **right.definitions},
         extended=extended,
+        moved=left.moved | right.moved,
     )
 
 
@@ -161,7 +164,7 @@ def _nullable(expr: Expr) -> Expr:
     """The expression over rows an outer join may have filled with NULLs: NULL flows through reads and columns."""
     return (
         replace(expr, nullable=True, args=tuple(_nullable(arg) for arg in expr.args))
-        if expr.op in ("column", "read")
+        if expr.op in ("column", "read", "unit")
         else expr
     )
 
@@ -174,10 +177,11 @@ def unit_pairs(left: Relation, right: Relation, parts: tuple[Expr, ...]) -> bool
     """Is one of the ANDed conditions `unit of left = unit of right`?"""
     lefts, rights = left.total | left.partial, right.total | right.partial
     for part in parts:
-        if part.op != "equal" or not all(arg.is_column for arg in part.args):
+        if part.op not in ("equal", "is_not_distinct") or not all(arg.is_column for arg in part.args):
             continue
-        a, b = (str(arg.payload) for arg in part.args)
-        if (a in lefts and b in rights) or (b in lefts and a in rights):
+        names = {str(arg.payload) for arg in part.args}
+        # IS NOT DISTINCT FROM holds of two NULLs as well, which may be of two units: one side is never NULL then.
+        if names & lefts and names & rights and (part.op == "equal" or names & (left.total | right.total)):
             return True
     return False
 

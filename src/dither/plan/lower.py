@@ -30,7 +30,8 @@ from dither.sql.expressions import Expr, and_all, columns_of, conjuncts
 from dither.sql.functions import casts
 from dither.sql.names import Scope
 from dither.sql.parse import Tree, parse
-from dither.sql.types import Type
+from dither.sql.types import UNIT, Type
+from dither.sql.units import same_units
 
 __all__ = ["Lowering"]
 
@@ -295,8 +296,11 @@ class Lowering:
         aligned: list[tuple[Type, list[Expr]]] = []
         for position in range(widths.pop()):
             exprs = tuple(relation.columns[position].expr for relation in relations)
-            same = len({expr.type for expr in exprs}) == 1
-            cast = exprs if same else casts.unify(call_of(tree, "UNION", *exprs), exprs)
+            types = {expr.type for expr in exprs}
+            same = len(types) == 1 and UNIT not in types
+            cast = (
+                exprs if same or same_units(exprs) is not None else casts.unify(call_of(tree, "UNION", *exprs), exprs)
+            )
             aligned.append((cast[0].type, list(cast)))
         return aligned
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 from dither.catalog.model import Column, DomainValue
+from dither.catalog.schema import column_type
 from dither.sql.expressions import Expr, make_column
 from dither.sql.functions.casts import DBL_MAX
 from dither.sql.functions.registry import STORED_TEXT
@@ -18,6 +20,7 @@ from dither.sql.types import (
     DATE_RANGE,
     INT64,
     TIMESTAMP_RANGE,
+    UNIT,
     Bound,
     Kind,
     Type,
@@ -25,8 +28,9 @@ from dither.sql.types import (
     decimal_limit,
     microseconds_of,
 )
+from dither.sql.units import unit_column, unit_value
 
-__all__ = ["read_column"]
+__all__ = ["read_column", "read_unit"]
 
 
 def read_column(column: Column, engine_type: str, identifier: str, *, required: bool = False) -> Expr:
@@ -41,6 +45,18 @@ def read_column(column: Column, engine_type: str, identifier: str, *, required: 
     raw = make_column(identifier, type, nullable=nullable, lo=lo, hi=hi, length=length)
     facts = (column, engine_type.upper())
     return Expr("read", type, (raw,), payload=facts, nullable=nullable, lo=lo, hi=hi, length=length)
+
+
+def read_unit(column: Column, engine_type: str, identifier: str) -> Expr:
+    """A unit's column that has neither bounds nor values: its values are read like any other's, or it has none where
+    its type is of a kind that questions cannot see. engine_type, identifier: of the column that tells units apart."""
+    if column_type(engine_type) is None:
+        return Expr("unit", UNIT, (unit_column(identifier),), payload=(column, engine_type.upper()), nullable=False)
+    read = read_column(column, engine_type, identifier)
+    if engine_type.upper() == "UBIGINT":
+        # As hashes are: all of them are values, in 128 bits.
+        read = replace(read, lo=0, hi=2**64 - 1)
+    return unit_value(read, identifier)
 
 
 def _type_of(column: Column, engine_type: str) -> Type:
@@ -69,7 +85,8 @@ def _range_of(column: Column, type: Type) -> tuple[Bound | None, Bound | None]:
         case Kind.INTEGER:
             return INT64
         case Kind.DECIMAL:
-            limit = decimal_limit(type.scale)
+            # The last decimals there are: a limit beyond them could not be printed.
+            limit = decimal_limit(type.scale) - Fraction(1, 10**type.scale)
             return -limit, limit
         case Kind.DATE:
             return DATE_RANGE

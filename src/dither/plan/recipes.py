@@ -24,6 +24,7 @@ from dither.sql.functions import arithmetic, logic
 from dither.sql.functions.casts import as_double
 from dither.sql.functions.registry import Call
 from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Kind, Type, decimal_limit, magnitude
+from dither.sql.units import identity
 
 __all__ = ["Aggregate", "Grid", "Recipe", "RecipeKind", "compile_aggregates", "grid_of", "largest_contribution"]
 
@@ -233,14 +234,16 @@ class _Compiler:
         return self.vectors.index(vector)
 
     def _count(self, id: str, aggregate: Aggregate, expr: Expr | None) -> Recipe:
-        counted = expr if expr is not None and expr.nullable else None
+        counted = expr if expr is None else identity(expr) or expr
+        counted = counted if counted is not None and counted.nullable else None
         position = self._add(nodes.Vector("rows", counted, aggregate.filter))
         return Recipe(id, "count", (position,), whole=True)
 
     def _count_distinct(self, id: str, aggregate: Aggregate, expr: Expr) -> Recipe:
         """Different units are counted as such: one unit adds one to each group it is in. Other values: tau at most."""
-        if expr.is_column and expr.payload in self.relation.total | self.relation.partial:
-            present = None if expr.payload in self.relation.total else _not_null(expr)
+        column = identity(expr)
+        if column is not None and column.payload in self.relation.total | self.relation.partial:
+            present = None if column.payload in self.relation.total else _not_null(column)
             vector = nodes.Vector("units", None, _both(aggregate.filter, present))
         else:
             vector = nodes.Vector("distinct", expr, aggregate.filter)
@@ -405,8 +408,8 @@ def _largest_bound(type: Type) -> int | float | Fraction:
     most = LARGEST_BOUND[type.kind]
     if type.kind is not Kind.DECIMAL:
         return most
-    # Many digits after the point leave few before it: what no decimal of the type reaches was declared by nobody.
-    return min(most, decimal_limit(type.scale) - unit_of(type))
+    # Many digits after the point leave few before it: the very last decimal of the type was declared by nobody.
+    return min(most, decimal_limit(type.scale) - 2 * unit_of(type))
 
 
 QUANTILES = (
@@ -459,7 +462,7 @@ def _quantile_parts(aggregate: Aggregate, function: str) -> tuple[Expr, Fraction
 def _reads(expr: Expr) -> list[Expr]:
     from dither.sql.expressions import walk
 
-    return [node for node in walk(expr) if node.op == "read"]
+    return [node for node in walk(expr) if node.op in ("read", "unit")]
 
 
 SUMS_OF_DOUBLES = ("fsum", "kahan_sum", "sumkahan")

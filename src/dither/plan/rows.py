@@ -37,7 +37,7 @@ def is_distinct_groups(tree: Tree, relation: Relation) -> bool:
         return False
     paths = [(list(item.data["column_names"])[-2:], item.span) for item in items if item.kind == "COLUMN_REF"]
     named = [relation.scope.resolve(path, span).expr for path, span in paths if relation.scope.knows(path)]
-    return not any(expr.is_column and expr.payload in relation.total for expr in named)
+    return not any(relation.is_unit(expr) for expr in named)
 
 
 def as_grouped(tree: Tree) -> Tree:

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from dither.catalog.model import Catalog, Column, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaTable, column_type
 from dither.plan import nodes
-from dither.plan.reads import read_column
+from dither.plan.reads import read_column, read_unit
 from dither.sql.expressions import Expr, columns_of, make_column
 from dither.sql.names import NamedColumn, Scope
-from dither.sql.types import Kind, Type
+from dither.sql.units import identity, over_column, unit_column
 
 __all__ = ["Ids", "PublicFacts", "Relation", "unit_columns", "unit_expression"]
 
@@ -74,6 +74,8 @@ class Relation:
     """Id of a projected column -> the expression it holds."""
     extended: frozenset[str] = frozenset()
     """Ids that an outer join may have made NULL."""
+    moved: frozenset[str] = frozenset()
+    """Ids of stored unit columns that are read like others, for the catalog gives them bounds or values."""
     given: tuple[frozenset[str], int | None] | None = None
     """Of a released result: the ids of all its group columns, and the most rows it can have (None: unknown)."""
 
@@ -84,14 +86,22 @@ class Relation:
     def named(self, alias: str) -> Relation:
         return replace(self, columns=self.scope.qualified(alias).columns)
 
+    def is_unit(self, expr: Expr) -> bool:
+        """Does the expression stand for the unit of every row?"""
+        column = identity(expr)
+        return column is not None and column.payload in self.total
+
     def ids(self) -> frozenset[str]:
         """Ids of all visible columns, and the unit."""
         visible = columns_of(*(column.expr for column in self.columns))
         return visible | {self.unit} if self.unit else visible
 
 
-def scan(catalog: Catalog, table: Table, schema: SchemaTable, ids: Ids, *, tau: int, unique: bool) -> Relation:
-    """A protected table. Proof: docs/proofs/plan/scan.md."""
+def scan(
+    catalog: Catalog, table: Table, schemas: Mapping[str, SchemaTable], ids: Ids, *, tau: int, unique: bool
+) -> Relation:
+    """A protected table. schemas: of all tables, by folded name. Proof: docs/proofs/plan/scan.md."""
+    schema = schemas[fold(table.name)]
     number = ids.scan()
     unit = f"s{number}_unit"
     assert table.unit is not None
@@ -99,18 +109,17 @@ def scan(catalog: Catalog, table: Table, schema: SchemaTable, ids: Ids, *, tau: 
     node = nodes.Scan(
         fold(table.name), tuple(raw), unit, tau, truncated=not unique and not isinstance(table.unit, RowUnit)
     )
-    columns = []
+    columns, moved = [], set()
     for entry in raw:
         found = schema.column(entry.name)
         assert found is not None
         declared = table.column(entry.name) or Column(entry.name, column_type(found.engine_type) or "text")
-        undeclared = declared.bounds is None and declared.values is None
-        if _is_unit_column(catalog, table, entry.name) and undeclared and _is_as_stored(declared, found.engine_type):
-            expr = replace(read_column(declared, found.engine_type, unit).args[0], nullable=False)
-            # As hashes are: the engine hands these out in 128 bits.
-            expr = replace(expr, lo=0, hi=2**64 - 1) if found.engine_type == "UBIGINT" else expr
-        else:
-            expr = read_column(declared, found.engine_type, entry.id, required=not found.nullable)
+        expr = read_column(declared, found.engine_type, entry.id, required=not found.nullable)
+        stored = _unit_type(catalog, table, entry.name, schemas)
+        if stored is not None and declared.bounds is None and declared.values is None:
+            expr = read_unit(declared, stored, unit)
+        elif stored is not None:
+            moved.add(entry.id)
         columns.append(NamedColumn(table.name, declared.name, expr))
     key = fold(table.name)
     sources = {entry.id: (key, fold(entry.name)) for entry in raw}
@@ -123,6 +132,7 @@ def scan(catalog: Catalog, table: Table, schema: SchemaTable, ids: Ids, *, tau: 
         tau=tau,
         row_unit=isinstance(table.unit, RowUnit),
         sources=sources,
+        moved=frozenset(moved),
     )
 
 
@@ -156,15 +166,18 @@ def project(relation: Relation, outputs: list[tuple[str, Expr]], ids: Ids) -> Re
     """SELECT of expressions over single rows; the unit travels along. Proof: docs/proofs/plan/filter-project.md."""
     columns, produced, definitions = [], [], dict(relation.definitions)
     total, partial = set(relation.total), set(relation.partial)
-    extended = set(relation.extended)
+    extended, moved = set(relation.extended), relation.moved
     for name, expr in outputs:
-        if expr.is_column:
+        # A unit goes on as it is stored, and is guarded where something is computed from it.
+        passed = expr if expr.is_column else identity(expr)
+        if passed is not None:
             columns.append(NamedColumn("", name, expr))
-            produced.append(nodes.Output(str(expr.payload), expr))
+            produced.append(nodes.Output(str(passed.payload), passed))
             continue
         identifier = ids.column()
         produced.append(nodes.Output(identifier, expr))
         definitions[identifier] = expr
+        moved |= {identifier} if expr.op == "read" and columns_of(expr) <= relation.moved else frozenset()
         column = make_column(identifier, expr.type, nullable=expr.nullable, lo=expr.lo, hi=expr.hi, length=expr.length)
         columns.append(NamedColumn("", name, column))
     if relation.unit:
@@ -178,6 +191,7 @@ def project(relation: Relation, outputs: list[tuple[str, Expr]], ids: Ids) -> Re
         partial=frozenset(partial),
         definitions=definitions,
         extended=frozenset(extended),
+        moved=moved,
     )
 
 
@@ -195,15 +209,20 @@ def unit_aggregate(
     unit = ""
     for name, expr in keys:
         identifier = ids.column()
-        outputs.append(nodes.Output(identifier, expr))
-        definitions[identifier] = expr
-        column = make_column(identifier, expr.type, nullable=expr.nullable, lo=expr.lo, hi=expr.hi, length=expr.length)
-        columns.append(NamedColumn("", name, column))
-        if expr.is_column and expr.payload in relation.total:
+        if relation.is_unit(expr):
+            stored = identity(expr)
+            assert stored is not None
+            outputs.append(nodes.Output(identifier, stored))
+            column = unit_column(identifier) if expr is stored else over_column((expr,), identifier)
             total.add(identifier)
             unit = unit or identifier
         else:
+            outputs.append(nodes.Output(identifier, expr))
+            definitions[identifier] = expr
+            ends = {"lo": expr.lo, "hi": expr.hi}
+            column = make_column(identifier, expr.type, nullable=expr.nullable, length=expr.length, **ends)
             others += 1
+        columns.append(NamedColumn("", name, column))
     calls = []
     for name, call, column in aggregates:
         calls.append((str(column.payload), call))
@@ -229,43 +248,32 @@ def unit_window(relation: Relation, windows: list[tuple[nodes.WindowCall, Expr]]
 
 
 def unit_columns(relation: Relation) -> frozenset[str]:
-    """Visible columns that always equal the unit."""
-    visible = {str(column.expr.payload) for column in relation.columns if column.expr.is_column}
-    return frozenset(visible & relation.total)
+    """Ids of visible columns that always equal the unit."""
+    columns = (identity(column.expr) for column in relation.columns)
+    return frozenset(str(column.payload) for column in columns if column is not None) & relation.total
 
 
 def unit_expression(relation: Relation) -> Expr:
     """The relation's unit as an expression over its columns."""
-    for column in relation.columns:
-        if column.expr.is_column and column.expr.payload == relation.unit:
-            return column.expr
-    return make_column(relation.unit, Type(Kind.TEXT), nullable=False)
+    return unit_column(relation.unit)
 
 
-def _is_as_stored(column: Column, engine_type: str) -> bool:
-    """Has every stored value the range that planning gives its type? Other numbers and moments are clamped as they are
-    read, so that two units may read alike: such a column is one like others, and not known to be the unit."""
-    if column.type == "integer":
-        return engine_type in (
-            "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-        )  # fmt: skip
-    return column.type in ("text", "boolean", "decimal")
-
-
-def _is_unit_column(catalog: Catalog, table: Table, name: str) -> bool:
+def _unit_type(catalog: Catalog, table: Table, name: str, schemas: Mapping[str, SchemaTable]) -> str | None:
+    """The type, as the engine prints it, in which units are told apart, where this column holds the unit; else None."""
     match table.unit:
-        case ColumnUnit(column):
-            return fold(column) == fold(name)
-        case ReferenceUnit(column, target, key, _):
+        case ColumnUnit(column) if fold(column) == fold(name):
+            holder = table
+        case ReferenceUnit(column, target, key, _) if fold(column) == fold(name):
             referred = catalog.table(target)
-            return (
-                fold(column) == fold(name)
-                and referred is not None
-                and isinstance(referred.unit, ColumnUnit)
-                and fold(referred.unit.column) == fold(key)
-            )
+            if referred is None or not isinstance(referred.unit, ColumnUnit) or fold(referred.unit.column) != fold(key):
+                return None
+            holder, column = referred, key
         case _:
-            return False
+            return None
+    found = schemas[fold(holder.name)].column(column)
+    assert found is not None
+    # The engine reads texts of all kinds as this one.
+    return "VARCHAR" if column_type(found.engine_type) == "text" else found.engine_type
 
 
 def source_names(table: Table, schema: SchemaTable) -> list[str]:

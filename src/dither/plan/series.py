@@ -26,7 +26,8 @@ from dither.plan.recipes import along
 from dither.plan.separable import Relation
 from dither.sql.expressions import Expr, columns_of, literal
 from dither.sql.parse import Tree, parse
-from dither.sql.types import BOOLEAN, INTEGER, TEXT, Kind, days_of
+from dither.sql.types import BOOLEAN, INTEGER, Kind, days_of
+from dither.sql.units import unit_column
 
 __all__ = ["SeriesDays", "SeriesQuestion", "causal", "check_text", "outside_bounds", "series_question"]
 
@@ -98,7 +99,7 @@ def causal(question: SeriesQuestion, *, since: dt.date, due: dt.date, through: d
     measure, day = question.measure, question.day
     rows: nodes.Rows = nodes.Filter(_uncut(measure.input), _between(day, since, through))
     if any(scan.truncated for scan in nodes.scans_of(measure.input)):
-        unit = Expr("column", TEXT, payload=measure.unit, nullable=False)
+        unit = unit_column(measure.unit)
         read = [e for e in (day, question.vector.expr, question.vector.filter) if e is not None]
         call = nodes.WindowCall("row_number", (), (unit,), ((day, "ASC", "NULLS LAST"),), "", total_order=True)
         rows = nodes.UnitWindow(rows, ((_RANK, call),), tuple(sorted(columns_of(*read))))

@@ -12,9 +12,11 @@ from dataclasses import replace
 from dither.errors import QueryRefused, Span
 from dither.plan import nodes
 from dither.plan.separable import Ids, Relation, unit_columns, unit_expression
+from dither.plan.unit_hints import unit_hint
 from dither.sql.expressions import Expr, columns_of, make_column
 from dither.sql.names import NamedColumn
 from dither.sql.types import Type
+from dither.sql.units import over_column, same_units
 
 __all__ = ["distinct", "set_operation", "union_all"]
 
@@ -26,7 +28,8 @@ def distinct(relation: Relation, span: Span | None) -> Relation:
             "DISTINCT without the unit among its columns merges rows of different people.",
             code="S-130",
             span=span,
-            hint="Add the unit's column, or write GROUP BY with an aggregate.",
+            hint=unit_hint((column.expr for column in relation.columns), relation)
+            or "Add the unit's column, or write GROUP BY with an aggregate.",
         )
     outputs = tuple(sorted(columns_of(*(column.expr for column in relation.columns))))
     unit = min(unit_columns(relation)) if relation.protected else ""
@@ -90,8 +93,15 @@ def _set_columns(
     for position, (type, exprs) in enumerate(types):
         identifier = ids.column()
         outputs.append(identifier)
-        for feed, expr in zip(feeds, exprs, strict=True):
+        stored = same_units(exprs)
+        for feed, expr in zip(feeds, stored or exprs, strict=True):
             feed.append(expr)
+        name = first.columns[position].name
+        if stored is not None:
+            columns.append(NamedColumn("", name, over_column(exprs, identifier)))
+            if all(branch.is_unit(column) for branch, column in zip(branches, stored, strict=True)):
+                total.add(identifier)
+            continue
         ranged = type.has_range
         column = make_column(
             identifier,
@@ -101,11 +111,7 @@ def _set_columns(
             hi=max(expr.hi for expr in exprs if expr.hi is not None) if ranged else None,
             length=max(expr.length for expr in exprs),
         )
-        columns.append(NamedColumn("", first.columns[position].name, column))
-        if first.protected and all(
-            expr.is_column and expr.payload in branch.total for expr, branch in zip(exprs, branches, strict=True)
-        ):
-            total.add(identifier)
+        columns.append(NamedColumn("", name, column))
     unit = min(total) if total else ""
     if first.protected and not total:
         unit = ids.column()

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from dither.plan import finish, joins, separable, unit_rows
 from dither.plan.from_clause import from_clause
 from dither.plan.separable import Relation
+from dither.plan.unit_hints import unit_hint
 from dither.sql import embedded
 from dither.sql.bind import Binder, call_of
-from dither.sql.expressions import Expr, columns_of, literal
+from dither.sql.expressions import Expr, columns_of, conjuncts, literal
 from dither.sql.functions import logic
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import Tree
@@ -160,7 +161,7 @@ def _per_unit(lowering: Lowering, relation: Relation, select: Tree, environment:
         raise select.refuse(
             "S-122",
             "A correlated subquery must match on the unit, and on nothing else of the outer row.",
-            hint="Write WHERE inner.unit = outer.unit.",
+            hint=unit_hint(conjuncts(condition), relation, inner) or "Write WHERE inner.unit = outer.unit.",
         )
     for field in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
         select.take(field)
@@ -184,7 +185,7 @@ def _in(lowering: Lowering, relation: Relation, tree: Tree, environment: Environ
         raise tree.refuse("P-125", f"IN takes a subquery with one column; this one has {len(outputs)}.")
     equal = logic.compare(call_of(tree, "IN", subject, outputs[0]), "=")
     if negated:
-        for side in (subject, outputs[0]):
+        for side in equal.args:
             if side.nullable:
                 missing = Expr(logic.IS_NULL, BOOLEAN, (side,), nullable=False)
                 equal = Expr(logic.OR, BOOLEAN, (equal, missing), nullable=True)

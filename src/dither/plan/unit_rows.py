@@ -14,11 +14,13 @@ from dither.plan import finish, grouped, joins, nodes, separable
 from dither.plan.decimals import exact_within_unit
 from dither.plan.recipes import Aggregate, grid_of
 from dither.plan.separable import Relation
+from dither.plan.unit_hints import unit_hint
 from dither.sql.bind import AGGREGATES, Binder, call_of, display_name
 from dither.sql.expressions import Expr, literal, make_column
 from dither.sql.functions import logic
 from dither.sql.parse import Tree
 from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Bound, Kind, Type, decimal_limit, magnitude
+from dither.sql.units import identity
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
@@ -55,7 +57,12 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
     calls = [(f"aggregate {i}", _call(a, column), column) for i, (a, column) in enumerate(collected)]
     result = separable.unit_aggregate(relation, named, calls, lowering.ids)
     # The items speak of the keys as they were below; above, they are the aggregate's own columns.
-    replaced = {key: column.expr for key, column in zip(keys.exprs, result.columns, strict=False)}
+    replaced = {}
+    for key, column in zip(keys.exprs, result.columns, strict=False):
+        replaced[key] = column.expr
+        below, above = identity(key), identity(column.expr)
+        if below is not None and above is not None:
+            replaced[below] = above
     result = result if having is None else separable.filter_rows(result, _over(having, replaced))
     return separable.project(result, [(name, _over(expr, replaced)) for name, expr in items], lowering.ids)
 
@@ -73,9 +80,8 @@ def joined_aggregate(lowering: Lowering, outer: Relation, inner: Relation, item:
         raise item.refuse("S-124", "A subquery used as a value must aggregate.")
     calls = [(f"aggregate {i}", _call(a, column), column) for i, (a, column) in enumerate(collected)]
     per_unit = separable.unit_aggregate(inner, [("unit", unit)], calls, lowering.ids)
-    match = logic.compare(
-        call_of(item, "=", separable.unit_expression(outer), separable.unit_expression(per_unit)), "="
-    )
+    units = (separable.unit_expression(outer), separable.unit_expression(per_unit))
+    match = Expr(logic.COMPARE["="], BOOLEAN, units, nullable=False)
     facts = lowering.facts
     joined = joins.join(outer, per_unit, "left", match, lowering.ids, facts, item.span)
     visible = replace(joined, columns=joined.columns[: len(outer.columns)])
@@ -117,12 +123,17 @@ class WindowBinder(Binder):
         inner = Binder(self.relation.scope, now=self.lowering.now)
         args = tuple(inner.bind(arg) for arg in tree.arguments())
         partition = tuple(inner.bind(part) for part in tree.children("partitions"))
-        if not any(expr.is_column and expr.payload in self.relation.total for expr in partition):
+        whose = [self.relation.is_unit(expr) for expr in partition]
+        if not any(whose):
             raise tree.refuse(
                 "S-150",
                 "This window looks across people: its value for one row depends on others' rows.",
-                hint="Add the unit's column to PARTITION BY; windows over aggregated results need nothing.",
+                hint=unit_hint(partition, self.relation)
+                or "Add the unit's column to PARTITION BY; windows over aggregated results need nothing.",
             )
+        partition = tuple(
+            (identity(expr) or expr) if unit else expr for expr, unit in zip(partition, whose, strict=True)
+        )
         order = tuple(self._order(Tree(entry, tree.text), inner) for entry in tree.take("orders") or [])
         condition = tree.child("filter_expr")
         filter = None if condition is None else inner.condition(condition, "FILTER")
@@ -186,6 +197,7 @@ class WindowBinder(Binder):
                 )
             column = make_column(identifier, type, nullable=not function.startswith("count"), lo=lo, hi=hi)
             name = "count" if function == "count_star" else function
+            args = tuple(_counted(arg) if function == "count" else arg for arg in args)
         else:
             raise tree.refuse("S-155", f"The window function {display_name(name)} is not supported on rows.")
         call = nodes.WindowCall(name, args, partition, order, frame, filter, column, total_order=ties_matter)
@@ -288,12 +300,18 @@ def _length(aggregate: Aggregate) -> int:
 def _call(aggregate: Aggregate, column: Expr) -> nodes.AggregateCall:
     function = SIMPLE[aggregate.function]
     arg = aggregate.args[0] if aggregate.args else None
+    arg = _counted(arg) if function == "count" and arg is not None else arg
     step = None
     if function in ("sum", "avg"):
         assert arg is not None
         exact = function == "sum" and column.type.kind is not Kind.DOUBLE
         step = None if exact else grid_of(arg, centered=False).step
     return nodes.AggregateCall(function, arg, aggregate.filter, aggregate.distinct, step=step, result=column)
+
+
+def _counted(arg: Expr) -> Expr:
+    """What COUNT looks at: of a unit, whether there is one."""
+    return identity(arg) or arg
 
 
 def _frame(tree: Tree) -> str:

@@ -65,7 +65,7 @@ def _print(expr: Expr) -> str:
             return quote_name(str(expr.payload))
         case "literal":
             return _literal(expr)
-        case "read":
+        case "read" | "unit":
             return _read(expr)
         case "parameter":
             raise GuaranteeError("A value of an earlier phase was printed before it was known.")
@@ -169,9 +169,9 @@ def _read(expr: Expr) -> str:
             return f"{inside} WHEN {raw} <= CAST('infinity' AS DOUBLE) THEN {hi} END"
         case Kind.INTEGER if column.bounds is None and engine_type not in _BEYOND_BIGINT:
             return raw
-        case Kind.DECIMAL if column.bounds is None:
+        case Kind.DECIMAL if column.bounds is None and not _beyond_its_digits(engine_type):
             return raw
-        case Kind.DATE | Kind.TIMESTAMP if column.bounds is None:
+        case Kind.DATE | Kind.TIMESTAMP | Kind.DECIMAL if column.bounds is None:
             return f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN {raw} END"
         case _:
             # Bounds that were chosen privately may reach beyond 64 bits, and so may what is stored.
@@ -179,6 +179,13 @@ def _read(expr: Expr) -> str:
             value = f"CAST({raw} AS {whole})" if expr.type.kind is Kind.INTEGER else raw
             inside = f"CASE WHEN {raw} BETWEEN {lo} AND {hi} THEN {value}"
             return f"{inside} WHEN {raw} < {lo} THEN {lo} WHEN {raw} > {hi} THEN {hi} END"
+
+
+def _beyond_its_digits(engine_type: str) -> bool:
+    """Could a file or a frame hold more in this decimal type than 38 digits? In 128 bits it can, and then the engine
+    fails even on its negation; in 64 bits it cannot."""
+    digits = re.fullmatch(r"(?:DECIMAL|NUMERIC)\((\d+),\s*\d+\)", engine_type)
+    return digits is None or int(digits[1]) > 18
 
 
 _BEYOND_BIGINT = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT"})
@@ -195,7 +202,10 @@ def print_stored(expr: Expr, engine_type: str) -> str:
             inside = f"CASE WHEN {name} <= {_UNSIGNED_END} THEN CAST({name} AS HUGEINT)"
             return f"{inside} WHEN {name} > {_UNSIGNED_END} THEN CAST({_UNSIGNED_END} AS HUGEINT) END"
         case Kind.INTEGER:
-            return name if engine_type in ("BIGINT", *_BEYOND_BIGINT) else f"CAST({name} AS BIGINT)"
+            whole = engine_type if engine_type in ("BIGINT", *_BEYOND_BIGINT) else "BIGINT"
+            stored = name if whole == engine_type else f"CAST({name} AS {whole})"
+            # Of a unit the engine believes what a file says; of its values it must not, or it leaves a guard out.
+            return f"xor({stored}, CAST(0 AS {whole}))" if expr.op == "unit" else stored
         case Kind.DOUBLE:
             # Adding zero turns a stored -0.0 into 0.0.
             return f"({name} + CAST(0 AS DOUBLE))"

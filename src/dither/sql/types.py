@@ -23,6 +23,7 @@ __all__ = [
     "NULL",
     "TEXT",
     "TIMESTAMP",
+    "UNIT",
     "Bound",
     "Kind",
     "Type",
@@ -48,6 +49,8 @@ class Kind(Enum):
     TIMESTAMP = "timestamp"
     INTERVAL = "interval"
     NULL = "null"
+    UNIT = "unit"
+    """What tells units apart, in any type an engine has: only compared, never computed with."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ DATE = Type(Kind.DATE)
 TIMESTAMP = Type(Kind.TIMESTAMP)
 INTERVAL = Type(Kind.INTERVAL)
 NULL = Type(Kind.NULL)
+UNIT = Type(Kind.UNIT)
 
 Bound = int | float | Fraction
 

@@ -7,7 +7,7 @@ from itertools import product
 import duckdb
 import pytest
 
-from dither.catalog.schema import comparable
+from dither.catalog.schema import comparable, identifier_type
 
 INTEGERS = {
     "TINYINT": [-128, 127], "BIGINT": [-(2**63), 2**63 - 1, 2**53, 2**53 + 1],
@@ -72,3 +72,29 @@ def test_types_that_are_not_read_alike_are_not_comparable(left: str, right: str)
 )
 def test_other_databases_names_are_known(left: str, right: str) -> None:
     assert comparable(left, right)
+
+
+TYPES = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+    "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE",
+    "DECIMAL(10,2)", "DECIMAL(12,5)", "DECIMAL(38,10)", "BOOLEAN", "BLOB",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("left", TYPES)
+def test_identifiers_are_compared_in_the_type_that_duckdb_brings_both_to(left: str) -> None:
+    connection = duckdb.connect()
+    for right in TYPES:
+        known = identifier_type([left, right])
+        assert (known is None) == (not comparable(left, right))
+        if known is not None:
+            both = f"SELECT CAST(NULL AS {left}) AS v UNION ALL SELECT CAST(NULL AS {right})"
+            assert connection.execute(f"SELECT typeof(v) FROM ({both}) LIMIT 1").fetchall() == [(known,)]
+
+
+def test_identifiers_of_several_types_have_one_that_holds_all() -> None:
+    assert identifier_type(["TINYINT", "UINTEGER", "SMALLINT"]) == "BIGINT"
+    assert identifier_type(["UBIGINT", "BIGINT", "bigint"]) == "HUGEINT"
+    assert identifier_type(["UHUGEINT", "UBIGINT", "BIGINT"]) is None
+    assert identifier_type(["uuid", "VARCHAR"]) == "VARCHAR"
+    assert identifier_type([]) is None

@@ -28,6 +28,7 @@ from dither.sql.types import (
 
 __all__ = [
     "DBL_MAX",
+    "ONLY_COMPARED",
     "as_decimal",
     "as_double",
     "as_type",
@@ -152,6 +153,9 @@ def as_type(call: Call, expr: Expr, target: Type) -> Expr:
     raise call.refuse("F-121", f"{call.name} compares or combines {expr.type} with {target}.", hint=CONVERT)
 
 
+ONLY_COMPARED = (
+    "A unit's column of this type tells units apart, as in a.unit = b.unit or GROUP BY unit, and is not computed with."
+)
 CONVERT = "Dither never converts silently: write CAST(... AS ...) where it is meant, or quote the literal properly."
 
 
@@ -168,6 +172,8 @@ def common_type(call: Call, args: tuple[Expr, ...]) -> Type:
         return INTEGER
     if kinds == {Kind.DATE, Kind.TIMESTAMP}:
         return TIMESTAMP
+    if kinds == {Kind.UNIT}:
+        raise call.refuse("F-121", f"{call.name} cannot look into a unit.", hint=ONLY_COMPARED)
     if len(kinds) == 1:
         return Type(kinds.pop())
     names = " and ".join(sorted(kind.value for kind in kinds))

@@ -90,7 +90,7 @@ def cast(call: Call, expr: Expr, type_name: str, parameters: tuple[int, ...]) ->
         expr = Expr(TO_BIGINT, INTEGER, (expr,), nullable=expr.nullable, lo=0, hi=1)
         kind = Kind.INTEGER
     match name:
-        case "varchar" if kind is not Kind.INTERVAL:
+        case "varchar" if kind not in (Kind.INTERVAL, Kind.UNIT):
             return _to_text(expr)
         case "interval" if kind is Kind.TEXT and expr.is_literal:
             return span_literal(call, str(expr.payload))

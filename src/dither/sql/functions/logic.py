@@ -11,6 +11,7 @@ from dither.sql.functions.intervals import microseconds
 from dither.sql.functions.literals import read_as
 from dither.sql.functions.registry import Call, builder, template
 from dither.sql.types import BOOLEAN, Kind
+from dither.sql.units import identity, same_units
 
 SECTION = "Choices"
 choices = partial(builder, section=SECTION)
@@ -38,7 +39,9 @@ CASE = "case"  # printed by emit: WHEN/THEN pairs, then ELSE
 
 
 def compare(call: Call, symbol: str) -> Expr:
-    left, right = comparable(call)
+    """Two units are the same or not, whatever the range of values that their columns are read in."""
+    units = same_units(call.args) if symbol in ("=", "<>", "is distinct", "is not distinct") else None
+    left, right = units or comparable(call)
     nullable = left.nullable or right.nullable
     if symbol in ("is distinct", "is not distinct"):
         return Expr(DISTINCT if symbol == "is distinct" else NOT_DISTINCT, BOOLEAN, (left, right), nullable=False)
@@ -61,7 +64,9 @@ def negation(call: Call) -> Expr:
 
 
 def null_test(call: Call, *, negated: bool) -> Expr:
-    return Expr(IS_NOT_NULL if negated else IS_NULL, BOOLEAN, call.args, nullable=False)
+    # There is a unit or there is none, be its value within the range that values are read in or not.
+    (arg,) = call.args
+    return Expr(IS_NOT_NULL if negated else IS_NULL, BOOLEAN, (identity(arg) or arg,), nullable=False)
 
 
 def between(call: Call) -> Expr:
