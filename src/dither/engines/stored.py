@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 _INT32 = 2**31
-_FORMAT = 2
+_FORMAT = 3
 """Of what is stored: to be raised when the grid of sums or the order of kept rows changes, lest old tables serve."""
 
 
