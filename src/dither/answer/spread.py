@@ -1,0 +1,352 @@
+"""Intervals of computed columns: from replicates of the whole finish, or between its values at the ends of its numbers.
+
+Flow: an `Answer` asks when somebody looks. How a column depends on noise (`plan.noisy_columns`) decides: sums, smooth
+functions and ratios have percentiles of replicates; what picks or counts by noisy numbers, but only rises or only falls
+with all of them, lies between its values where all are at their lower and at their upper ends; anything else has no
+interval, and a reason. Rows are matched by what they are groups of, shown or not (`plan.row_keys`).
+Proof: docs/proofs/answer/intervals.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from dither.answer.complete import places_in
+from dither.answer.evaluate import handed_over
+from dither.answer.finishing import Finished, count_rows, over, run_over
+from dither.answer.intervals import REPLICATES, Floats
+from dither.answer.noisy import NoisyTable, Shared, replicate
+from dither.answer.simultaneous import Together, hold_everything
+from dither.plan.dependence import Dependence, Shape, Why
+from dither.plan.finish import to_sql
+from dither.plan.nodes import Plan
+from dither.plan.noisy_columns import columns_of
+from dither.plan.recipes import Recipe
+from dither.plan.row_keys import Keyed
+from dither.sql import embedded
+from dither.sql.embedded import Columns
+
+__all__ = ["Spread", "spread"]
+
+MOST_REPLICATED = 2**23
+"""Rows of all replicates of the noisy tables together."""
+MOST_LEANING = 0.3
+"""Standard deviations by which the middle of replicates may lie beside the number: beyond that the correction for it
+reaches into the last two of them."""
+NEAR = 0.99
+"""A group counts as shown by luck where its count is nearer to the threshold than noise at this level reaches."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """By position of a column. Columns without noise are in neither."""
+
+    ends: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    """(low, high), NaN where nothing is known."""
+    why: dict[int, Why] = field(default_factory=dict)
+    """Why some end of it is not known."""
+
+
+def spread(plan: Plan, tables: Sequence[NoisyTable], wanted: Sequence[int], finished: Finished) -> Spread:
+    """Intervals of the columns at these positions, numbers all, or the reason why there is none."""
+    keyed = plan.keyed
+    tree = embedded.parse_json(plan.finish_sql)["statements"][0]["node"] if keyed is None else keyed.tree
+    found = columns_of(tree, plan)
+    noisy = [position for position in wanted if not found[position].is_public]
+    result = Spread()
+    if not noisy:
+        return result
+    size = len(finished.columns[0])
+    unknown = np.full(size, np.nan)
+    result.ends.update(dict.fromkeys(noisy, (unknown, unknown)))
+    for position in noisy:
+        if not found[position].is_known:
+            result.why[position] = found[position].why or Why.FOLDS
+        elif found[position].hidden and found[position].shape is Shape.FOLDED:
+            result.why[position] = Why.HIDDEN
+    keys = found[len(finished.columns) :]
+    by_noise = next((key.why or Why.GROUPS for key in keys if not key.is_public), None)
+    rows = None if keyed is None or by_noise is not None or not size else _rows_of(keyed, tables, finished)
+    if keyed is None or rows is None:
+        why = by_noise or Why.UNMATCHED
+        result.why.update({position: why for position in noisy if position not in result.why and size})
+        return result
+    open_ones = [position for position in noisy if position not in result.why]
+    folded = [position for position in open_ones if found[position].shape is Shape.FOLDED]
+    _Matched(plan, tables, rows, result).between(folded, found)
+    _Matched(plan, tables, rows, result).replicated([p for p in open_ones if p not in folded], found)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What tells the rows of the answer apart."""
+
+    keyed: Keyed
+    names: list[str]
+    columns: Columns
+    """By name, those of the answer and of its keys, as the finish gives them."""
+    size: int
+    alone: npt.NDArray[np.bool_]
+    """Is a row the only one of its groups? Others cannot be told apart in another order, as replicates may have."""
+
+    @property
+    def keys(self) -> Columns:
+        return {name: self.columns[name] for name in self.names if name[0] == "k"}
+
+    def places(self, found: Columns) -> Ints:
+        """For each row found its place among those of the answer, or -1."""
+        keys = {name: found[name] for name in self.keys}
+        size = len(next(iter(found.values())))
+        place = places_in(keys, self.keys, self.size, size)
+        return np.asarray(np.where(self.alone[place], place, -1), dtype=np.int64)
+
+
+def _rows_of(keyed: Keyed, tables: Sequence[NoisyTable], finished: Finished) -> _Rows | None:
+    """None where the rows of the answer could not be found again."""
+    own = [f"c{i}" for i in range(len(finished.columns))]
+    names = own + [f"k{i}" for i in range(len(keyed.columns))]
+    try:
+        (found, _), _ = over(tables, lambda given: run_over(_named(keyed.tree, names), given))
+    except duckdb.Error:
+        return None
+    # Without an order of its own a table has one by habit only.
+    if any(repr(found[name].tolist()) != repr(c.tolist()) for name, c in zip(own, finished.columns, strict=True)):
+        return None
+    size = len(finished.columns[0])
+    keys = {name: found[name] for name in names[len(own) :]}
+    place = places_in(keys, keys, size, size)
+    alone = np.bincount(place[place >= 0], minlength=size) == 1
+    return _Rows(keyed, names, found, size, np.append(alone, False))
+
+
+def _named(tree: Any, names: Sequence[str]) -> str:
+    return f"SELECT * FROM ({to_sql(tree)}) AS finish({', '.join(names)})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Matched:
+    """One answer whose rows can be found again in other runs of its finish."""
+
+    plan: Plan
+    tables: Sequence[NoisyTable]
+    rows: _Rows
+    result: Spread
+
+    # Between the ends ----------------------------------------------------------------------------------------------
+
+    def between(self, positions: Sequence[int], found: Sequence[Dependence]) -> None:
+        """What only rises, or only falls, with all noisy numbers, from its values at their ends."""
+        if not positions:
+            return
+        together = hold_everything(self.plan, self.tables)
+        lower, upper = (
+            self._values(positions, lambda table, end=side: _at_end(table, together, end))  # type: ignore[misc]
+            for side in (0, 1)
+        )
+        if lower is None or upper is None:
+            self.result.why.update(dict.fromkeys(positions, Why.FAILS))
+            return
+        for position in positions:
+            low, high = lower[position], upper[position]
+            if found[position].rises == -1:
+                low, high = high, low
+            known = np.isfinite(low) & np.isfinite(high)
+            self._put(position, np.where(known, low, np.nan), np.where(known, high, np.nan), Why.FOLDS)
+
+    def _values(self, positions: Sequence[int], columns: Callable[[NoisyTable], Columns]) -> dict[int, Floats] | None:
+        """The answer's numbers where its tables hold other columns, row by row; None where that fails."""
+        given = [table.in_doubles() for table in self.tables]
+        for tree in (self.rows.keyed.uncut, self.rows.keyed.tree):
+            try:
+                found, _ = run_over(_named(tree, self.rows.names), given, columns)
+            except duckdb.Error:
+                continue
+            place = self.rows.places(found)
+            result = {}
+            for position in positions:
+                values = np.full(self.rows.size, np.nan)
+                values[place[place >= 0]] = _floats(found[f"c{position}"])[place >= 0]
+                result[position] = values
+            return result
+        return None
+
+    # Replicates ----------------------------------------------------------------------------------------------------
+
+    def replicated(self, positions: Sequence[int], found: Sequence[Dependence]) -> None:
+        """Percentiles of the same rows in replicates of the finish."""
+        if not positions:
+            return
+        seen = self._replicas()
+        if isinstance(seen, Why):
+            self.result.why.update(dict.fromkeys(positions, seen))
+            return
+        place, replica = self.rows.places(seen), np.asarray(seen["r"], dtype=np.int64)
+        known = place >= 0
+        cells, times = np.unique(replica[known] * self.rows.size + place[known], return_counts=True)
+        several = np.unique(cells[times > 1] % self.rows.size)
+        by_luck = self._by_luck([position for position in positions if found[position].hidden])
+        for position in positions:
+            # A group that some replicates leave out all the same is judged by those that have it.
+            grid = np.full((REPLICATES, self.rows.size), np.nan)
+            grid[replica[known], place[known]] = _floats(seen[f"c{position}"])[known]
+            grid[:, several] = np.nan
+            value = _floats(self.rows.columns[f"c{position}"]) if found[position].shape is Shape.SMOOTH else None
+            low, high, leaning = _percentiles(grid, value)
+            moved = by_luck.get(position, np.zeros(self.rows.size))
+            low, high = low + np.minimum(moved, 0), high + np.maximum(moved, 0)
+            self._put(position, low, high, Why.LEANS if leaning else Why.UNMATCHED)
+
+    def _replicas(self) -> Columns | Why:
+        """r, and the columns of the finish, in every replicate of its tables."""
+        if REPLICATES * max(self.rows.size, *(table.size for table in self.tables)) > MOST_REPLICATED:
+            return Why.LARGE
+        most = MOST_REPLICATED // REPLICATES
+        for tree in (self.rows.keyed.uncut, self.rows.keyed.tree):
+            sql = to_sql(tree)
+            try:
+                if over(self.tables, lambda given, sql=sql: count_rows(sql, most + 1, given))[0] > most:  # type: ignore[misc]
+                    return Why.LARGE
+                names = self.rows.names
+                return over(self.tables, lambda given, sql=sql, names=names: _run_replicas(sql, given, names))[0]  # type: ignore[misc]
+            except duckdb.Error:
+                # A replicate, a row that was left out, or a quantile that is not known there, may fail where the
+                # answer did not.
+                continue
+        return Why.FAILS
+
+    def _by_luck(self, positions: Sequence[int]) -> Mapping[int, Floats]:
+        """How far groups that noise may have lifted over the threshold could move what adds them up."""
+        if not positions:
+            return {}
+        lowered = {table.name: _lowered(table) for table in self.tables}
+        moved = self._values(positions, lambda table: lowered[table.name].in_doubles().columns())
+        values = self._values(positions, NoisyTable.columns)
+        if moved is None or values is None:
+            return {position: np.full(self.rows.size, np.nan) for position in positions}
+        return {position: moved[position] - values[position] for position in positions}
+
+    def _put(self, position: int, low: Floats, high: Floats, why: Why) -> None:
+        self.result.ends[position] = low, high
+        shown = np.isfinite(_floats(self.rows.columns[f"c{position}"]))
+        if bool((np.isnan(low) & shown).any()):
+            self.result.why[position] = why
+
+
+def _floats(column: Any) -> Floats:
+    return np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
+
+
+def _percentiles(grid: Floats, value: Floats | None) -> tuple[Floats, Floats, bool]:
+    """The ends that hold 95 % of each column, outward to whole replicates. value: the released numbers, where
+    replicates may lean to one side of them: their middle then lies off the number as far as the number lies off the
+    truth, and the ends are moved twice as far back (Efron's bias-corrected percentiles). Third: did some lean too far
+    for that?"""
+    ordered = np.sort(grid, axis=0)
+    count = np.isfinite(ordered).sum(axis=0)
+    least, most = np.full(len(count), 0.025), np.full(len(count), 0.975)
+    leaning = np.zeros(len(count), dtype=bool)
+    if value is not None:
+        with np.errstate(invalid="ignore"):
+            below = (grid < value).sum(axis=0) + (grid == value).sum(axis=0) / 2
+        for column, share in enumerate(below / np.maximum(count, 1)):
+            least[column], most[column], leaning[column] = _corrected(float(share))
+        leaning &= count > 0
+    last = np.maximum(count - 1, 0)
+    columns = np.arange(len(count))
+    low = ordered[np.floor(least * last + 1e-9).astype(np.int64), columns]
+    high = ordered[np.ceil(most * last - 1e-9).astype(np.int64), columns]
+    nothing = (count == 0) | leaning
+    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), bool(leaning.any())
+
+
+@lru_cache(maxsize=1024)
+def _corrected(share: float) -> tuple[float, float, bool]:
+    """Shares of replicates to end at, where this share of them is below the number; and is it too far from half?"""
+    normal = NormalDist()
+    if not 0 < share < 1:
+        return 0.025, 0.975, True
+    lean = normal.inv_cdf(share)
+    end = normal.inv_cdf(0.975)
+    return normal.cdf(2 * lean - end), normal.cdf(2 * lean + end), abs(lean) > MOST_LEANING
+
+
+def _run_replicas(sql: str, tables: Sequence[NoisyTable], names: Sequence[str]) -> Columns:
+    """A finish over every replicate of its tables: r, and its columns under these names."""
+    generator = np.random.default_rng(
+        [int(v) & 0xFFFFFFFF for t in tables for values in t.values for v in values[:8]] or [0]
+    )
+    replicas: dict[str, Columns] = {}
+    shadows = []
+    shared: Shared = {}
+    for table in tables:
+        columns = _replicas_of(table, generator, shared)
+        replicas[f"{table.name}_replicas"] = columns
+        listed = ", ".join(embedded.typed_column(n, table.casts) for n in columns if n != "replica")
+        shadows.append(f"{table.name} AS (SELECT {listed} FROM {table.name}_replicas WHERE replica = r.r)")
+    replicated = (
+        f"SELECT r.r AS r, f.* FROM (SELECT unnest(range({REPLICATES})) AS r) AS r, "
+        f"LATERAL (WITH {', '.join(shadows)} SELECT * FROM ({sql}) AS finish({', '.join(names)})) AS f"
+    )
+    return embedded.run(replicated, replicas)[0]
+
+
+def _replicas_of(table: NoisyTable, generator: np.random.Generator, shared: Shared) -> Columns:
+    values = replicate(table, REPLICATES, generator, shared)
+    columns: Columns = {"replica": np.repeat(np.arange(REPLICATES), table.size)}
+    for name, key in table.keys.items():
+        masked = isinstance(key, np.ma.MaskedArray)
+        columns[name] = np.ma.concatenate([key] * REPLICATES) if masked else np.tile(key, REPLICATES)  # type: ignore
+    for recipe in table.recipes:
+        flat = handed_over(recipe, table.vectors, values).reshape(-1)
+        if recipe.kind == "quantile":
+            # No law says how a chosen value might have come out else: what is computed from it is not known either.
+            columns[recipe.id] = np.ma.MaskedArray(flat, True) if recipe.digits is not None else _nothing(flat)
+            continue
+        columns[recipe.id] = flat.astype(np.int64) if recipe.whole else flat
+    return columns
+
+
+def _nothing(like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.full(like.shape, "NaT", like.dtype) if like.dtype.kind == "M" else like * np.nan
+
+
+def _at_end(table: NoisyTable, together: Together, side: int) -> Columns:
+    """The table's columns with every aggregate at the lower (0) or the upper (1) end of its interval."""
+    columns = table.columns()
+    for recipe in table.recipes:
+        columns[recipe.id] = _end_of(recipe, table, together, side)
+    return columns
+
+
+def _end_of(recipe: Recipe, table: NoisyTable, together: Together, side: int) -> npt.NDArray[Any]:
+    if recipe.kind in ("bool_or", "bool_and"):
+        counted = replace(recipe, kind="count")
+        count = together.bounds(counted, table)[side if recipe.kind == "bool_or" else 1 - side]
+        return np.asarray(count >= 1 if recipe.kind == "bool_or" else count < 1)
+    end = together.bounds(recipe, table)[side]
+    if recipe.kind == "quantile":
+        return _nothing(handed_over(recipe, table.vectors, table.values))
+    whole = recipe.whole and bool(np.isfinite(end).all()) and float(np.abs(end).max(initial=0)) < 2**62
+    return np.asarray(np.rint(end), dtype=np.int64) if whole else np.asarray(end)
+
+
+def _lowered(table: NoisyTable) -> NoisyTable:
+    """The table with the counts of groups that noise may have lifted over the threshold as much smaller."""
+    if table.selected_by is None:
+        return table
+    position, threshold = table.selected_by
+    reach = int(np.max(table.laws[position].half_width(NEAR)))
+    values = list(table.values)
+    values[position] = np.where(values[position] < threshold + reach, values[position] - reach, values[position])
+    return replace(table, values=tuple(values))
