@@ -92,6 +92,11 @@ class Answer:
                 found[position] = Why.CHOSEN
         return found
 
+    @property
+    def of_shown(self) -> tuple[int, ...]:
+        """Columns that add up groups which the catalog does not list, as far as these are shown."""
+        return tuple(self._derived.of_shown)
+
     @cached_property
     def _derived(self) -> Spread:
         wanted = [

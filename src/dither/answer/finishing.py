@@ -212,4 +212,7 @@ def finish_with_intervals(plan: Plan, tables: Sequence[NoisyTable], together: En
         return {}
     sql = to_sql(dict(plan.interval_tree))
     (columns, _), _ = over(tables, lambda given: run_over(sql, given, lambda table: interval_columns(table, together)))
-    return columns
+    # By position: the columns of the answer may have names that repeat.
+    return {
+        item["alias"]: found for item, found in zip(plan.interval_tree["select_list"], columns.values(), strict=True)
+    }

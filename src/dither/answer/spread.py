@@ -55,36 +55,43 @@ class Spread:
     """(low, high), NaN where nothing is known."""
     why: dict[int, Why] = field(default_factory=dict)
     """Why some end of it is not known."""
+    of_shown: list[int] = field(default_factory=list)
+    """Columns that add up groups as far as these are shown."""
 
 
 def spread(plan: Plan, tables: Sequence[NoisyTable], wanted: Sequence[int], finished: Finished) -> Spread:
     """Intervals of the columns at these positions, numbers all, or the reason why there is none."""
     keyed = plan.keyed
     tree = embedded.parse_json(plan.finish_sql)["statements"][0]["node"] if keyed is None else keyed.tree
-    found = columns_of(tree, plan)
-    noisy = [position for position in wanted if not found[position].is_public]
+    found, shown = columns_of(tree, plan)
+    noisy = [position for position in wanted if found[position].hidden or not found[position].is_public]
     result = Spread()
     if not noisy:
         return result
+    result.of_shown.extend(position for position in noisy if found[position].hidden)
     size = len(finished.columns[0])
     unknown = np.full(size, np.nan)
     result.ends.update(dict.fromkeys(noisy, (unknown, unknown)))
     for position in noisy:
         if not found[position].is_known:
             result.why[position] = found[position].why or Why.FOLDS
-        elif found[position].hidden and found[position].shape is Shape.FOLDED:
+        elif found[position].hidden and found[position].shape in (Shape.PUBLIC, Shape.FOLDED):
             result.why[position] = Why.HIDDEN
     keys = found[len(finished.columns) :]
     by_noise = next((key.why or Why.GROUPS for key in keys if not key.is_public), None)
     rows = None if keyed is None or by_noise is not None or not size else _rows_of(keyed, tables, finished)
     if keyed is None or rows is None:
-        why = by_noise or Why.UNMATCHED
+        merges = keyed is None and not shown.is_public
+        why = by_noise or (Why.ROWS if merges else Why.UNMATCHED)
         result.why.update({position: why for position in noisy if position not in result.why and size})
         return result
-    open_ones = [position for position in noisy if position not in result.why]
-    folded = [position for position in open_ones if found[position].shape is Shape.FOLDED]
-    _Matched(plan, tables, rows, result).between(folded, found)
-    _Matched(plan, tables, rows, result).replicated([p for p in open_ones if p not in folded], found)
+    still = [position for position in noisy if position not in result.why]
+    folded = [position for position in still if found[position].shape is Shape.FOLDED]
+    # In some replicates, or at some end, a row of the answer could be left out again: those left would be one-sided.
+    trees = [tree for tree in (keyed.uncut, keyed.tree) if columns_of(tree, plan)[1].is_public]
+    matched = _Matched(plan, tables, rows, trees, result)
+    matched.between(folded, found)
+    matched.replicated([position for position in still if position not in folded], found)
     return result
 
 
@@ -141,6 +148,8 @@ class _Matched:
     plan: Plan
     tables: Sequence[NoisyTable]
     rows: _Rows
+    trees: Sequence[Any]
+    """The finish, first without what leaves rows out, if the rows of the answer are there whatever the noise is."""
     result: Spread
 
     # Between the ends ----------------------------------------------------------------------------------------------
@@ -161,6 +170,9 @@ class _Matched:
             low, high = lower[position], upper[position]
             if found[position].rises == -1:
                 low, high = high, low
+            if found[position].zero:
+                # Where no row is left of a group, its count is 0.
+                low = np.nan_to_num(low)
             known = np.isfinite(low) & np.isfinite(high)
             self._put(position, np.where(known, low, np.nan), np.where(known, high, np.nan), Why.FOLDS)
 
@@ -173,11 +185,13 @@ class _Matched:
             except duckdb.Error:
                 continue
             place = self.rows.places(found)
+            known = place >= 0
+            several = np.bincount(place[known], minlength=self.rows.size) > 1
             result = {}
             for position in positions:
                 values = np.full(self.rows.size, np.nan)
-                values[place[place >= 0]] = _floats(found[f"c{position}"])[place >= 0]
-                result[position] = values
+                values[place[known]] = _floats(found[f"c{position}"])[known]
+                result[position] = np.where(several, np.nan, values)
             return result
         return None
 
@@ -212,7 +226,7 @@ class _Matched:
         if REPLICATES * max(self.rows.size, *(table.size for table in self.tables)) > MOST_REPLICATED:
             return Why.LARGE
         most = MOST_REPLICATED // REPLICATES
-        for tree in (self.rows.keyed.uncut, self.rows.keyed.tree):
+        for tree in self.trees:
             sql = to_sql(tree)
             try:
                 if over(self.tables, lambda given, sql=sql: count_rows(sql, most + 1, given))[0] > most:  # type: ignore[misc]
@@ -223,7 +237,7 @@ class _Matched:
                 # A replicate, a row that was left out, or a quantile that is not known there, may fail where the
                 # answer did not.
                 continue
-        return Why.FAILS
+        return Why.FAILS if self.trees else Why.ROWS
 
     def _by_luck(self, positions: Sequence[int]) -> Mapping[int, Floats]:
         """How far groups that noise may have lifted over the threshold could move what adds them up."""
@@ -253,7 +267,7 @@ def _percentiles(grid: Floats, value: Floats | None) -> tuple[Floats, Floats, bo
     truth, and the ends are moved twice as far back (Efron's bias-corrected percentiles). Third: did some lean too far
     for that?"""
     ordered = np.sort(grid, axis=0)
-    count = np.isfinite(ordered).sum(axis=0)
+    count = (~np.isnan(ordered)).sum(axis=0)
     least, most = np.full(len(count), 0.025), np.full(len(count), 0.975)
     leaning = np.zeros(len(count), dtype=bool)
     if value is not None:
@@ -266,8 +280,8 @@ def _percentiles(grid: Floats, value: Floats | None) -> tuple[Floats, Floats, bo
     columns = np.arange(len(count))
     low = ordered[np.floor(least * last + 1e-9).astype(np.int64), columns]
     high = ordered[np.ceil(most * last - 1e-9).astype(np.int64), columns]
-    nothing = (count == 0) | leaning
-    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), bool(leaning.any())
+    nothing = (count == 0) | leaning | np.isinf(low) | np.isinf(high)
+    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), bool((leaning | nothing).any())
 
 
 @lru_cache(maxsize=1024)

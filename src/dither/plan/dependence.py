@@ -68,8 +68,10 @@ class Dependence:
     """Is it a product of noisy numbers? Noise moves a sum of many of these to one side."""
     whole: bool = False
     """Is it a whole number whatever the noise is?"""
+    zero: bool = False
+    """Is it a count, 0 where no row is there?"""
     hidden: bool = False
-    """Does it add up rows of groups that were selected by their noisy counts?"""
+    """Does it add up or count groups that were selected by their noisy counts, as far as they are shown?"""
 
     @property
     def is_public(self) -> bool:
@@ -134,7 +136,8 @@ def scaled(one: Dependence, other: Dependence, sign: int | None) -> Dependence:
 
 def bent(one: Dependence) -> Dependence:
     """Of a function of x that never falls."""
-    return replace(one, shape=Shape.BENT, whole=False) if one.shape is Shape.LINEAR else replace(one, whole=False)
+    shape = Shape.BENT if one.shape is Shape.LINEAR else one.shape
+    return replace(one, shape=shape, whole=False, zero=False)
 
 
 def there(rows: Dependence, condition: Dependence) -> Dependence:

@@ -25,8 +25,8 @@ Found = tuple[list[Dependence], Dependence]
 """Of the columns, in order, and of the rows."""
 
 
-def columns_of(tree: Json, plan: Plan) -> list[Dependence]:
-    """Of each column of a tree over the plan's noisy tables."""
+def columns_of(tree: Json, plan: Plan) -> Found:
+    """Of each column of a tree over the plan's noisy tables, and of its rows."""
     measured = dict(plan.aliases)
     measures = {measure.name: measure for measure in plan.measures}
     tables = {}
@@ -34,8 +34,7 @@ def columns_of(tree: Json, plan: Plan) -> list[Dependence]:
         measure = measures[measured.get(name, name)]
         columns = {key.id: PUBLIC for key in measure.keys} | {recipe.id: _of_recipe(recipe) for recipe in recipes}
         tables[name] = columns, Dependence(hidden=measure.has_private_keys)
-    found, _ = _Walk(tables).query(tree, None)
-    return found
+    return _Walk(tables).query(tree, None)
 
 
 def _of_recipe(recipe: Recipe) -> Dependence:
@@ -70,7 +69,7 @@ class _Walk:
         if tree["group_expressions"] or by_all:
             keys = self._keys(tree, self._expressions(scope, items, rows, rows))
             if not merged(keys).is_public:
-                noisy = folded(merged(keys), Why.GROUPS)
+                noisy = replace(folded(merged(keys), Why.GROUPS), why=Why.GROUPS)
                 return [noisy] * len(items), noisy
         elif aggregates:
             shown = PUBLIC

@@ -260,14 +260,13 @@ class Expressions:
         if name in COUNTS:
             if (item["distinct"] and not whole.is_public) or any(each.nullable for each in found):
                 return folded(whole, Why.FOLDS)
-            return self._count(WHOLE, rows, whole.hidden)
+            return self._count(rows, whole.hidden)
         if name in ("count_if", "countif"):
-            return self._count(found[0], there(rows, found[0]), whole.hidden)
+            return self._count(there(rows, found[0]), whole.hidden)
         if not rows.is_public:
             return self._of_noisy_rows(name, whole, rows, args)
         if whole.is_public and all(each.is_public for each in ordered):
-            # Hidden groups are missing in it, and their values are public where they are shown.
-            return whole if not rows.hidden else folded(whole, Why.HIDDEN)
+            return whole
         if (item["distinct"] and name not in ("min", "max")) or whole.partial:
             return folded(whole, Why.ROWS if whole.partial else Why.FOLDS)
         if name in ("sum", "avg", "mean"):
@@ -282,12 +281,10 @@ class Expressions:
             return folded(whole, Why.LEANS)
         return folded(merged((whole, *ordered)), Why.FOLDS)
 
-    def _count(self, counted: Dependence, rows: Dependence, hidden: bool) -> Dependence:
-        if hidden:
-            return folded(replace(counted, hidden=True), Why.HIDDEN)
+    def _count(self, rows: Dependence, hidden: bool) -> Dependence:
         if rows.is_public:
-            return WHOLE
-        return replace(folded(rows, Why.ROWS, rises=rows.rises), whole=True)
+            return replace(WHOLE, hidden=hidden)
+        return replace(folded(rows, Why.ROWS, rises=rows.rises), whole=True, zero=True, hidden=hidden)
 
     def _of_noisy_rows(self, name: str, whole: Dependence, rows: Dependence, args: Sequence[Json]) -> Dependence:
         """More rows make a maximum larger and a minimum smaller, and a sum of constants move by their sign."""
@@ -316,9 +313,7 @@ class Expressions:
             return value if rows.is_public else folded(value, Why.ROWS)
         if not is_aggregate(dict(item, **{"class": "FUNCTION"})):
             # ROW_NUMBER and its kin, in a public order.
-            if rows.hidden:
-                return folded(replace(WHOLE, hidden=True), Why.HIDDEN)
-            return WHOLE if rows.is_public else folded(rows, Why.ROWS)
+            return replace(WHOLE, hidden=rows.hidden) if rows.is_public else folded(rows, Why.ROWS)
         return self._total({**item, "order_bys": None}, args, rows)
 
 

@@ -75,9 +75,10 @@ def over(finished: Json, source: KeyedSource | None, keys: Sequence[Json]) -> Ke
     if source is None or any(item["class"] == "STAR" for item in items) or (source.columns and _merges(finished)):
         return None
     tree = {**finished, "from_table": source.tree}
-    if source.is_join:
-        # Its conditions may stand in WHERE, and its sides are as they are.
-        return _with_keys(tree, {**tree, "qualify": None, "modifiers": []}, keys)
+    if source.is_join and not any(map(_windows, items)):
+        # Without what WHERE says of how they meet, a join could be too many rows.
+        uncut = _uncut({**finished, "from_table": source.uncut})
+        return _with_keys(tree, {**uncut, "where_clause": _meeting(finished["where_clause"])}, keys)
     below = source.tree if any(map(_windows, items)) else source.uncut
     return _with_keys(tree, _uncut({**finished, "from_table": below}), keys)
 
@@ -179,6 +180,18 @@ def _constant(kind: str, text: str) -> Json:
     }
 
 
+def _meeting(condition: Json | None) -> Json | None:
+    """The parts of a WHERE that set a column equal to a column."""
+    if condition is None:
+        return None
+    if condition.get("type") == "CONJUNCTION_AND":
+        kept = [part for part in map(_meeting, condition["children"]) if part is not None]
+        return {**condition, "children": kept} if len(kept) > 1 else kept[0] if kept else None
+    if condition.get("type") != "COMPARE_EQUAL":
+        return None
+    return condition if condition["left"]["class"] == condition["right"]["class"] == "COLUMN_REF" else None
+
+
 def joined(tree: Json, left: KeyedSource | None, right: KeyedSource | None) -> KeyedSource | None:
     """tree: the join of the two, already rewritten."""
     if left is None or right is None or tree.get("ref_type") == "NATURAL":
@@ -188,7 +201,9 @@ def joined(tree: Json, left: KeyedSource | None, right: KeyedSource | None) -> K
     if len({tuple(part.lower() for part in path) for path in columns}) < len(columns):
         return None
     both = {**tree, "left": left.tree, "right": right.tree}
-    return KeyedSource(both, both, columns, is_join=True)
+    # More rows on one side leave the others as they are, but not where rows without any stand beside NULLs.
+    more = {**tree, "left": left.uncut, "right": right.uncut} if tree["join_type"] == "INNER" else both
+    return KeyedSource(both, more, columns, is_join=True)
 
 
 def renamed(keyed: Keyed, alias: str, shell: Json) -> KeyedSource:
