@@ -99,24 +99,29 @@ def hold_together(plan: Plan, tables: Sequence[NoisyTable], confidence: Fraction
     return _held(by_name, measured, places, confidence)
 
 
-def hold_everything(plan: Plan, tables: Sequence[NoisyTable]) -> Together:
-    """Bounds at 95 % on all noise in the finish's tables, for what picks among noisy numbers. None of numbers that have
-    no additive noise, such as quantiles."""
+def hold_everything(plan: Plan, tables: Sequence[NoisyTable], level: Fraction | None = None) -> Together:
+    """Bounds on all noise in the finish's tables, for what picks among noisy numbers. None of numbers that have no
+    additive noise, such as quantiles.  level: of each number; by default all of them hold together at 95 %."""
     measured = {table.name: dict(plan.aliases).get(table.name, table.name) for table in tables}
     by_name = {table.name: table for table in tables}
     places = {(measured[table.name], at) for table in tables for recipe in table.recipes for at in recipe.vectors}
-    return _held(by_name, measured, sorted(places), Fraction(95, 100))
+    return _held(by_name, measured, sorted(places), Fraction(95, 100), level)
 
 
 def _held(
-    by_name: Mapping[str, NoisyTable], measured: dict[str, str], places: Sequence[Place], confidence: Fraction
+    by_name: Mapping[str, NoisyTable],
+    measured: dict[str, str],
+    places: Sequence[Place],
+    confidence: Fraction,
+    level: Fraction | None = None,
 ) -> Together:
     laws = {place: by_name[place[0]].laws[place[1]] for place in places}
     running = [place for place, law in laws.items() if isinstance(law, RunningLaw)]
     independent = not any(isinstance(law, RunningLaw | MarginalLaw) for law in laws.values())
     additive = [name for (name, _), law in laws.items() if not isinstance(law, ChoiceLaw)]
     numbers = sum(by_name[name].size for name in additive) + sum(by_name[name].size for name, _ in running)
-    level = _each(confidence, max(1, numbers), independent=independent)
+    if level is None:
+        level = _each(confidence, max(1, numbers), independent=independent)
     steps: dict[Place, float] = {}
     totals: dict[Place, float] = {}
     for name, position in places:

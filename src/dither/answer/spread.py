@@ -9,7 +9,7 @@ Proof: docs/proofs/answer/intervals.md
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from statistics import NormalDist
@@ -19,18 +19,16 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from dither.answer.complete import places_in
+from dither.answer.between import between
 from dither.answer.evaluate import handed_over
-from dither.answer.finishing import Finished, count_rows, over, run_over
+from dither.answer.finishing import Finished, count_rows, over
 from dither.answer.intervals import REPLICATES, Floats
+from dither.answer.matching import Rows, floats, rows_of, unknown_like, values_of
 from dither.answer.noisy import NoisyTable, Shared, replicate
-from dither.answer.simultaneous import Together, hold_everything
 from dither.plan.dependence import Dependence, Shape, Why
 from dither.plan.finish import to_sql
 from dither.plan.nodes import Plan
 from dither.plan.noisy_columns import columns_of
-from dither.plan.recipes import Recipe
-from dither.plan.row_keys import Keyed
 from dither.sql import embedded
 from dither.sql.embedded import Columns
 
@@ -79,7 +77,7 @@ def spread(plan: Plan, tables: Sequence[NoisyTable], wanted: Sequence[int], fini
             result.why[position] = Why.HIDDEN
     keys = found[len(finished.columns) :]
     by_noise = next((key.why or Why.GROUPS for key in keys if not key.is_public), None)
-    rows = None if keyed is None or by_noise is not None or not size else _rows_of(keyed, tables, finished)
+    rows = None if keyed is None or by_noise is not None or not size else rows_of(keyed, tables, finished)
     if keyed is None or rows is None:
         merges = keyed is None and not shown.is_public
         why = by_noise or (Why.ROWS if merges else Why.UNMATCHED)
@@ -96,106 +94,24 @@ def spread(plan: Plan, tables: Sequence[NoisyTable], wanted: Sequence[int], fini
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """What tells the rows of the answer apart."""
-
-    keyed: Keyed
-    names: list[str]
-    columns: Columns
-    """By name, those of the answer and of its keys, as the finish gives them."""
-    size: int
-    alone: npt.NDArray[np.bool_]
-    """Is a row the only one of its groups? Others cannot be told apart in another order, as replicates may have."""
-
-    @property
-    def keys(self) -> Columns:
-        return {name: self.columns[name] for name in self.names if name[0] == "k"}
-
-    def places(self, found: Columns) -> Ints:
-        """For each row found its place among those of the answer, or -1."""
-        keys = {name: found[name] for name in self.keys}
-        size = len(next(iter(found.values())))
-        place = places_in(keys, self.keys, self.size, size)
-        return np.asarray(np.where(self.alone[place], place, -1), dtype=np.int64)
-
-
-def _rows_of(keyed: Keyed, tables: Sequence[NoisyTable], finished: Finished) -> _Rows | None:
-    """None where the rows of the answer could not be found again."""
-    own = [f"c{i}" for i in range(len(finished.columns))]
-    names = own + [f"k{i}" for i in range(len(keyed.columns))]
-    try:
-        (found, _), _ = over(tables, lambda given: run_over(_named(keyed.tree, names), given))
-    except duckdb.Error:
-        return None
-    # Without an order of its own a table has one by habit only.
-    if any(repr(found[name].tolist()) != repr(c.tolist()) for name, c in zip(own, finished.columns, strict=True)):
-        return None
-    size = len(finished.columns[0])
-    keys = {name: found[name] for name in names[len(own) :]}
-    place = places_in(keys, keys, size, size)
-    alone = np.bincount(place[place >= 0], minlength=size) == 1
-    return _Rows(keyed, names, found, size, np.append(alone, False))
-
-
-def _named(tree: Any, names: Sequence[str]) -> str:
-    return f"SELECT * FROM ({to_sql(tree)}) AS finish({', '.join(names)})"
-
-
-@dataclass(frozen=True, eq=False)
 class _Matched:
     """One answer whose rows can be found again in other runs of its finish."""
 
     plan: Plan
     tables: Sequence[NoisyTable]
-    rows: _Rows
+    rows: Rows
     trees: Sequence[Any]
     """The finish, first without what leaves rows out, if the rows of the answer are there whatever the noise is."""
     result: Spread
 
-    # Between the ends ----------------------------------------------------------------------------------------------
-
     def between(self, positions: Sequence[int], found: Sequence[Dependence]) -> None:
-        """What only rises, or only falls, with all noisy numbers, from its values at their ends."""
-        if not positions:
-            return
-        together = hold_everything(self.plan, self.tables)
-        lower, upper = (
-            self._values(positions, lambda table, end=side: _at_end(table, together, end))  # type: ignore[misc]
-            for side in (0, 1)
-        )
-        if lower is None or upper is None:
-            self.result.why.update(dict.fromkeys(positions, Why.FAILS))
-            return
+        """The ends of what picks or counts by noisy numbers, and only rises or only falls with them."""
+        ends = between(self.plan, self.tables, self.rows, positions, found) if positions else {}
         for position in positions:
-            low, high = lower[position], upper[position]
-            if found[position].rises == -1:
-                low, high = high, low
-            if found[position].zero:
-                # Where no row is left of a group, its count is 0.
-                low = np.nan_to_num(low)
-            known = np.isfinite(low) & np.isfinite(high)
-            self._put(position, np.where(known, low, np.nan), np.where(known, high, np.nan), Why.FOLDS)
-
-    def _values(self, positions: Sequence[int], columns: Callable[[NoisyTable], Columns]) -> dict[int, Floats] | None:
-        """The answer's numbers where its tables hold other columns, row by row; None where that fails."""
-        given = [table.in_doubles() for table in self.tables]
-        for tree in (self.rows.keyed.uncut, self.rows.keyed.tree):
-            try:
-                found, _ = run_over(_named(tree, self.rows.names), given, columns)
-            except duckdb.Error:
-                continue
-            place = self.rows.places(found)
-            known = place >= 0
-            several = np.bincount(place[known], minlength=self.rows.size) > 1
-            result = {}
-            for position in positions:
-                values = np.full(self.rows.size, np.nan)
-                values[place[known]] = _floats(found[f"c{position}"])[known]
-                result[position] = np.where(several, np.nan, values)
-            return result
-        return None
-
-    # Replicates ----------------------------------------------------------------------------------------------------
+            if ends is None:
+                self.result.why[position] = Why.FAILS
+            else:
+                self._put(position, *ends[position], Why.FOLDS)
 
     def replicated(self, positions: Sequence[int], found: Sequence[Dependence]) -> None:
         """Percentiles of the same rows in replicates of the finish."""
@@ -213,9 +129,9 @@ class _Matched:
         for position in positions:
             # A group that some replicates leave out all the same is judged by those that have it.
             grid = np.full((REPLICATES, self.rows.size), np.nan)
-            grid[replica[known], place[known]] = _floats(seen[f"c{position}"])[known]
+            grid[replica[known], place[known]] = floats(seen[f"c{position}"])[known]
             grid[:, several] = np.nan
-            value = _floats(self.rows.columns[f"c{position}"]) if found[position].shape is Shape.SMOOTH else None
+            value = floats(self.rows.columns[f"c{position}"]) if found[position].shape is Shape.SMOOTH else None
             low, high, leaning = _percentiles(grid, value)
             moved = by_luck.get(position, np.zeros(self.rows.size))
             low, high = low + np.minimum(moved, 0), high + np.maximum(moved, 0)
@@ -244,21 +160,18 @@ class _Matched:
         if not positions:
             return {}
         lowered = {table.name: _lowered(table) for table in self.tables}
-        moved = self._values(positions, lambda table: lowered[table.name].in_doubles().columns())
-        values = self._values(positions, NoisyTable.columns)
+        names = [f"c{position}" for position in positions]
+        moved = values_of(self.tables, self.rows, names, lambda table: lowered[table.name].in_doubles().columns())
+        values = values_of(self.tables, self.rows, names, NoisyTable.columns)
         if moved is None or values is None:
             return {position: np.full(self.rows.size, np.nan) for position in positions}
-        return {position: moved[position] - values[position] for position in positions}
+        return {position: moved[f"c{position}"] - values[f"c{position}"] for position in positions}
 
     def _put(self, position: int, low: Floats, high: Floats, why: Why) -> None:
         self.result.ends[position] = low, high
-        shown = np.isfinite(_floats(self.rows.columns[f"c{position}"]))
+        shown = np.isfinite(floats(self.rows.columns[f"c{position}"]))
         if bool((np.isnan(low) & shown).any()):
             self.result.why[position] = why
-
-
-def _floats(column: Any) -> Floats:
-    return np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
 
 
 def _percentiles(grid: Floats, value: Floats | None) -> tuple[Floats, Floats, bool]:
@@ -325,34 +238,10 @@ def _replicas_of(table: NoisyTable, generator: np.random.Generator, shared: Shar
         flat = handed_over(recipe, table.vectors, values).reshape(-1)
         if recipe.kind == "quantile":
             # No law says how a chosen value might have come out else: what is computed from it is not known either.
-            columns[recipe.id] = np.ma.MaskedArray(flat, True) if recipe.digits is not None else _nothing(flat)
+            columns[recipe.id] = np.ma.MaskedArray(flat, True) if recipe.digits is not None else unknown_like(flat)
             continue
         columns[recipe.id] = flat.astype(np.int64) if recipe.whole else flat
     return columns
-
-
-def _nothing(like: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.full(like.shape, "NaT", like.dtype) if like.dtype.kind == "M" else like * np.nan
-
-
-def _at_end(table: NoisyTable, together: Together, side: int) -> Columns:
-    """The table's columns with every aggregate at the lower (0) or the upper (1) end of its interval."""
-    columns = table.columns()
-    for recipe in table.recipes:
-        columns[recipe.id] = _end_of(recipe, table, together, side)
-    return columns
-
-
-def _end_of(recipe: Recipe, table: NoisyTable, together: Together, side: int) -> npt.NDArray[Any]:
-    if recipe.kind in ("bool_or", "bool_and"):
-        counted = replace(recipe, kind="count")
-        count = together.bounds(counted, table)[side if recipe.kind == "bool_or" else 1 - side]
-        return np.asarray(count >= 1 if recipe.kind == "bool_or" else count < 1)
-    end = together.bounds(recipe, table)[side]
-    if recipe.kind == "quantile":
-        return _nothing(handed_over(recipe, table.vectors, table.values))
-    whole = recipe.whole and bool(np.isfinite(end).all()) and float(np.abs(end).max(initial=0)) < 2**62
-    return np.asarray(np.rint(end), dtype=np.int64) if whole else np.asarray(end)
 
 
 def _lowered(table: NoisyTable) -> NoisyTable:

@@ -56,6 +56,7 @@ COMPARED = {
 }
 WHOLE_TYPES = frozenset(["INTEGER", "BIGINT", "HUGEINT", "INT", "SMALLINT", "TINYINT", "INT64", "INT32", "LONG"])
 DOUBLE_TYPES = frozenset(["DOUBLE", "FLOAT8"])
+ROUNDED_TYPES = frozenset(["DECIMAL", "NUMERIC", "DEC", "FLOAT", "FLOAT4", "REAL"])
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,10 @@ class Expressions:
         kind = str(item["type_expr"].get("type_name")).upper()
         if child.is_public or kind in DOUBLE_TYPES:
             return replace(child, whole=child.whole and not child.is_public)
-        return child if kind in WHOLE_TYPES and child.whole else bent(child)
+        if kind in WHOLE_TYPES:
+            return child if child.whole else bent(child)
+        # Texts are in another order, and of a truth value every number but 0 is one.
+        return bent(child) if kind in ROUNDED_TYPES else self._unknown_of([child])
 
     # Conditions ----------------------------------------------------------------------------------------------------
 

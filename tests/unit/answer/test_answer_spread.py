@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +11,9 @@ import numpy as np
 import pytest
 
 from dither.answer.answer import Answer
+from dither.answer.between import ends_at
 from dither.answer.finishing import run_over
+from dither.answer.matching import rows_of
 from dither.answer.noisy import NoisyTable
 from dither.answer.simultaneous import hold_everything
 from dither.noise import insecure_seeded
@@ -66,14 +67,16 @@ FOUND = [
     (f"SELECT region, SUM(s) AS v, SUM(s) / 3 AS w, AVG(m) AS u FROM {R} AS x GROUP BY region", "PLLS"),
     (f"SELECT region, SUM(s) / SUM(n) AS v, AVG(s / n) AS w FROM {R} AS x GROUP BY region", "PSS"),
     (f"SELECT region, COUNT(*) AS v FROM {R} AS x WHERE n > 9 GROUP BY region", "PF"),
-    (f"SELECT COUNT(*) AS v, COUNT(*) FILTER (WHERE n <= 9) AS w, COUNT_IF(n > 9 AND m > 50) AS u FROM {R} AS x", "PFF"),
+    (f"SELECT COUNT(*) AS v, COUNT(*) FILTER (WHERE n <= 9) AS w, COUNT_IF(n > 9 AND m > 50) AS u FROM {R} AS x",
+     "PFF"),
     (f"SELECT SUM(CASE WHEN n > 9 THEN 0 ELSE 1 END) AS v, MAX(n) FILTER (WHERE n > 2) AS w FROM {R} AS x", "FF"),
     (f"SELECT region, SUM(b) AS v, BOOL_AND(b) AS w FROM {R} AS x GROUP BY region", "PFF"),
     (f"SELECT region, GREATEST(n, 99) AS v, FLOOR(n / 10) AS w, SQRT(ABS(n + 100)) AS u FROM {F} AS x", "PBB-folds"),
     (f"SELECT region, SQRT(n + 100) AS v, 7 - LEAST(n, 99) AS w, -n // 7 AS u FROM {F} AS x", "PBBB"),
     (f"SELECT region, SUM(GREATEST(n, 10)) AS v, SUM(ROUND(n / 3)) AS w FROM {R} AS x GROUP BY region", "PFF"),
     (f"SELECT region, n FROM {F} AS x UNION ALL SELECT region, SUM(n) FROM {R} AS y GROUP BY region", "PL"),
-    (f"SELECT 0 AS g, SUM(n) AS v FROM (SELECT n FROM {F} AS a UNION ALL SELECT n FROM {R} AS b) AS u GROUP BY g", "PL"),
+    (f"SELECT 0 AS g, SUM(n) AS v FROM (SELECT n FROM {F} AS a UNION ALL SELECT n FROM {R} AS b) AS u GROUP BY g",
+     "PL"),
     (f"SELECT region, SUM(b.n - a.n) AS v FROM {F} AS a JOIN {R} AS b USING (region) GROUP BY region", "PL"),
     (f"SELECT a.region, COUNT(*) AS v FROM {F} AS a JOIN {R} AS b ON a.region = b.region AND b.n > 9 GROUP BY 1", "PF"),
     (f"SELECT a.region, SUM(b.n) AS v FROM {F} AS a, {R} AS b WHERE a.region = b.region GROUP BY 1", "PL"),
@@ -99,6 +102,8 @@ FOUND = [
      "-chosen-chosen"),
     (f"SELECT COALESCE(n, 0) AS v, CASE WHEN region = 'r1' THEN n ELSE 2 * n END AS w, s / NULLIF(n, 0) AS u "
      f"FROM {R} AS x", "LLS"),
+    (f"SELECT COUNT(*) FILTER (WHERE CAST(n AS VARCHAR) > '9') AS v, SUM(CAST(n AS BOOLEAN)) AS w FROM {R} AS x",
+     "-folds-folds"),
     (f"SELECT CASE WHEN n > 0 THEN s / n END AS v, n * s AS w, CAST(n AS DOUBLE) AS u FROM {R} AS x", "SSL"),
 ]  # fmt: skip
 SHAPES = {"P": Shape.PUBLIC, "L": Shape.LINEAR, "B": Shape.BENT, "S": Shape.SMOOTH, "F": Shape.FOLDED}
@@ -173,9 +178,14 @@ def test_what_is_found_is_true_of_the_finish(world: World, question: str) -> Non
     found, generator = dependences(answer), np.random.default_rng(8)
     still = [[np.zeros_like(values) for values in table.values] for table in answer.tables]
     plain = moved(answer, still)
-    places = dict(zip(plain, itertools.count(), strict=False))
-    uncut = world.session.ask(question.split(" ORDER BY v")[0].split(" HAVING")[0], epsilon=1)
-    ends = uncut.intervals if len(uncut) == len(plain) else answer.intervals
+    keyed = answer.plan.keyed
+    assert keyed is not None
+    rows = rows_of(keyed, answer.tables, answer.finished)
+    assert rows is not None
+    places = {key: i for i, key in enumerate(zip(*(c.tolist() for c in rows.keys.values()), strict=True))} or {(): 0}
+    folded = [i for i, each in enumerate(found) if each.shape is Shape.FOLDED and each.is_known]
+    ends = ends_at(answer.plan, answer.tables, rows, folded, found, None)
+    assert ends is not None
     for _ in range(20):
         first, second = drawn(answer, generator), drawn(answer, generator)
         both = [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]
@@ -187,7 +197,7 @@ def test_what_is_found_is_true_of_the_finish(world: World, question: str) -> Non
                     assert one[key][i] == value or np.isnan(value)
                 if each.shape is Shape.LINEAR and not np.isnan(value):
                     assert one[key][i] + other[key][i] - value == pytest.approx(together[key][i], abs=1e-6)
-                if each.shape is Shape.FOLDED and each.is_known and i in ends:
+                if i in folded and key in places:
                     low, high = (float(end[places[key]]) for end in ends[i])
                     there = one[key][i] if key in one else 0.0 if each.zero else float("nan")
                     assert np.isnan([low, there]).any() or low <= there <= high, (i, key)
