@@ -26,6 +26,7 @@ _ENGLISH = {
     Why.UNMATCHED: "nothing tells its rows apart in replicates",
     Why.LARGE: "its replicates would be too many rows",
     Why.FAILS: "its SQL fails on replicates of the noise",
+    Why.ALONE: "only those of counts, sums and means are known to hold together",
 }
 _CHINESE = {
     Why.GROUPS: "它的分组本身由带噪声的数构成",
@@ -38,6 +39,7 @@ _CHINESE = {
     Why.UNMATCHED: "在噪声的重复抽取中无法辨认它的行",
     Why.LARGE: "噪声的重复抽取行数过多",
     Why.FAILS: "其 SQL 在噪声的重复抽取上出错",
+    Why.ALONE: "只有计数、求和与均值的区间已知能同时成立",
 }
 _NONE = {"en": "No interval is known for {columns}: {why}.", "zh": "{columns} 没有区间: {why}。"}
 _SOME = {

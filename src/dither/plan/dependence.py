@@ -51,6 +51,7 @@ class Why(Enum):
     UNMATCHED = "unmatched"
     LARGE = "large"
     FAILS = "fails"
+    ALONE = "alone"
 
 
 @dataclass(frozen=True)

@@ -274,3 +274,16 @@ def test_intervals_are_made_when_somebody_looks(world: World) -> None:
     answer = world.session.ask(f"SELECT region, SUM(n) AS v FROM {R} AS x GROUP BY region", epsilon=1)
     assert not {"_derived", "_direct", "intervals"} & set(vars(answer))
     assert answer.df() is not None and "_derived" not in vars(answer)
+
+
+def test_a_presentation_gives_the_reasons_for_the_columns_it_shows(world: World) -> None:
+    answer = world.session.ask(
+        "SELECT region, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*)) AS r FROM t GROUP BY region", epsilon=1
+    )
+    assert answer.without_interval == {2: Why.ORDER}
+    lettered = answer.present(reliability=True)
+    place = lettered.columns.index("r")
+    assert lettered.without_interval == {place: Why.ORDER} and "for r: it follows the order" in str(lettered)
+    together = answer.simultaneous()
+    assert together.without_interval == {2: Why.ALONE} and "for r: only those of counts" in str(together)
+    assert "for r: it follows the order" in answer.about() and "r 没有区间" in answer.about("zh")
