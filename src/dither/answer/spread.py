@@ -131,8 +131,14 @@ class _Matched:
             grid = np.full((REPLICATES, self.rows.size), np.nan)
             grid[replica[known], place[known]] = floats(seen[f"c{position}"])[known]
             grid[:, several] = np.nan
-            value = floats(self.rows.columns[f"c{position}"]) if found[position].shape is Shape.SMOOTH else None
-            low, high, leaning = _percentiles(grid, value)
+            value = floats(self.rows.columns[f"c{position}"])
+            match found[position].shape:
+                case Shape.LINEAR:
+                    low, high, leaning = *_around(grid, value), False
+                case Shape.SMOOTH:
+                    low, high, leaning = _percentiles(grid, value)
+                case _:
+                    low, high, leaning = _percentiles(grid, None)
             moved = by_luck.get(position, np.zeros(self.rows.size))
             low, high = low + np.minimum(moved, 0), high + np.maximum(moved, 0)
             self._put(position, low, high, Why.LEANS if leaning else Why.UNMATCHED)
@@ -172,6 +178,16 @@ class _Matched:
         shown = np.isfinite(floats(self.rows.columns[f"c{position}"]))
         if bool((np.isnan(low) & shown).any()):
             self.result.why[position] = why
+
+
+def _around(grid: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """The distance from the number within which 95 % of replicates are, to both sides: of sums of symmetric noises."""
+    with np.errstate(invalid="ignore"):
+        distances = np.sort(np.abs(grid - value), axis=0)
+    count = (~np.isnan(distances)).sum(axis=0)
+    last = np.minimum(np.ceil(0.95 * (count + 1) - 1e-9), count) - 1
+    half = distances[np.maximum(last, 0).astype(np.int64), np.arange(len(value))]
+    return value - half, value + half
 
 
 def _percentiles(grid: Floats, value: Floats | None) -> tuple[Floats, Floats, bool]:
