@@ -9,6 +9,7 @@ Proof: docs/proofs/answer/intervals.md
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -40,7 +41,7 @@ MOST_LEANING = 0.3
 """Standard deviations by which the middle of replicates may lie beside the number: beyond that the correction for it
 reaches into the last two of them."""
 NEAR = 0.99
-"""A group counts as shown by luck where its count is nearer to the threshold than noise at this level reaches."""
+"""Noise beyond this level shows hardly any group that is further below the threshold."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -261,11 +262,14 @@ def _replicas_of(table: NoisyTable, generator: np.random.Generator, shared: Shar
 
 
 def _lowered(table: NoisyTable) -> NoisyTable:
-    """The table with the counts of groups that noise may have lifted over the threshold as much smaller."""
+    """The table with the counts of groups that noise may have lifted over the threshold as much smaller: by what noise
+    hardly reaches within two scales of the threshold, and less by a factor of e with each scale beyond."""
     if table.selected_by is None:
         return table
     position, threshold = table.selected_by
-    reach = int(np.max(table.laws[position].half_width(NEAR)))
+    law, counts = table.laws[position], table.values[position]
+    above = (counts - threshold) / math.sqrt(float(law.variance()) / 2)
+    lifted = np.rint(float(np.max(law.half_width(NEAR))) * np.minimum(1.0, 8 * np.exp(-np.maximum(above, 0.0))))
     values = list(table.values)
-    values[position] = np.where(values[position] < threshold + reach, values[position] - reach, values[position])
+    values[position] = counts - lifted.astype(np.int64)
     return replace(table, values=tuple(values))
