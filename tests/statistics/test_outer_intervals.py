@@ -84,7 +84,7 @@ def test_ratios_of_noisy_groups_hold_nearly_as_often(sizes: str) -> None:
 @pytest.mark.parametrize(("size", "seed"), [(138, 1), (160, 2), (400, 3)])
 def test_sums_over_shown_groups_hold_where_noise_decided_which_are_shown(size: int, seed: int) -> None:
     """150 groups of one size, below the threshold of 156, at it, and far above; 60 asks, of which 43 hold but for 1e-9
-    at 95 % each. Catches ends that do not reach for groups shown by luck (none of 60 sums of groups at the threshold)."""
+    at 95 % each. Catches ends that do not reach for groups shown by luck (none of 60 sums at the threshold holds)."""
     data = pd.DataFrame({"k": np.repeat([f"g{i}" for i in range(150)], size), "x": np.arange(150 * size) % 50})
     inner = "(SELECT k, COUNT(*) AS n FROM data WHERE x >= {last} GROUP BY k)"
     hits = 0
