@@ -26,6 +26,7 @@ from dither.answer.intervals import Floats
 from dither.answer.matching import Rows, named, placed, unknown_like, values_of
 from dither.answer.noisy import NoisyTable
 from dither.answer.simultaneous import LINEAR, Together, hold_everything
+from dither.errors import QueryRefused
 from dither.plan.dependence import Dependence
 from dither.plan.inputs import Inputs, inputs_of
 from dither.plan.laws import ChoiceLaw
@@ -105,7 +106,7 @@ def _counts(inputs: Inputs, tables: Sequence[NoisyTable], rows: Rows) -> npt.NDA
     own = [name for name in rows.names if name not in rows.keys]
     try:
         found, _ = run_over(named(inputs.counting, [*own, "n", *rows.keys]), tables)
-    except duckdb.Error:
+    except (duckdb.Error, QueryRefused):
         return None
     counts = placed(found, rows, "n")
     if np.isnan(counts).any():

@@ -15,14 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.answer.complete import places_in
-from dither.answer.finishing import Finished, over, run_over
+from dither.answer.finishing import Finished, count_rows, over, run_over
 from dither.answer.intervals import Floats
 from dither.answer.noisy import NoisyTable
+from dither.errors import QueryRefused
 from dither.plan.finish import to_sql
 from dither.plan.row_keys import Keyed
 from dither.sql.embedded import Columns
 
 __all__ = ["Rows", "floats", "named", "placed", "rows_of", "unknown_like", "values_of"]
+
+MOST_ROWS = 2**18
+"""Of a run at the ends."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -57,7 +61,8 @@ def rows_of(keyed: Keyed, tables: Sequence[NoisyTable], finished: Finished) -> R
     names = own + [f"k{i}" for i in range(len(keyed.columns))]
     try:
         (found, _), _ = over(tables, lambda given: run_over(named(keyed.tree, names), given))
-    except duckdb.Error:
+    except (duckdb.Error, QueryRefused):
+        # What tells rows apart may be one level, or one expression, too much.
         return None
     # Without an order of its own a table has one by habit only.
     if any(repr(found[name].tolist()) != repr(c.tolist()) for name, c in zip(own, finished.columns, strict=True)):
@@ -84,8 +89,11 @@ def values_of(
     given = [table.in_doubles() for table in tables]
     for tree in (rows.keyed.uncut, rows.keyed.tree):
         try:
+            # Without its LIMIT a join may be more rows than anybody can look at.
+            if count_rows(to_sql(tree), MOST_ROWS + 1, given) > MOST_ROWS:
+                continue
             found, _ = run_over(named(tree, rows.names), given, columns)
-        except duckdb.Error:
+        except (duckdb.Error, QueryRefused):
             continue
         return {name: placed(found, rows, name) for name in names}
     return None

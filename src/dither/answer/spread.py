@@ -26,6 +26,7 @@ from dither.answer.finishing import Finished, count_rows, over
 from dither.answer.intervals import REPLICATES, Floats
 from dither.answer.matching import Rows, floats, rows_of, unknown_like, values_of
 from dither.answer.noisy import NoisyTable, Shared, replicate
+from dither.errors import QueryRefused
 from dither.plan.dependence import Dependence, Shape, Why
 from dither.plan.finish import to_sql
 from dither.plan.nodes import Plan
@@ -150,13 +151,13 @@ class _Matched:
             return Why.LARGE
         most = MOST_REPLICATED // REPLICATES
         for tree in self.trees:
-            sql = to_sql(tree)
             try:
+                sql = to_sql(tree)
                 if over(self.tables, lambda given, sql=sql: count_rows(sql, most + 1, given))[0] > most:  # type: ignore[misc]
                     return Why.LARGE
                 names = self.rows.names
                 return over(self.tables, lambda given, sql=sql, names=names: _run_replicas(sql, given, names))[0]  # type: ignore[misc]
-            except duckdb.Error:
+            except (duckdb.Error, QueryRefused):
                 # A replicate, a row that was left out, or a quantile that is not known there, may fail where the
                 # answer did not.
                 continue
