@@ -141,6 +141,28 @@ SELECT region, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM t GROUP BY r
 -- same
 SELECT SUM(n) AS s, AVG(n) AS a, MAX(n) AS m FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS x;
 -- same
+SELECT flag, SUM(n) AS s, AVG(n) AS a, MIN(n) AS lo, COUNT(*) AS c FROM (SELECT flag, region, COUNT(*) AS n FROM t GROUP BY flag, region) AS x GROUP BY flag HAVING SUM(n) > 100 ORDER BY s DESC;
+-- same
+SELECT flag, region, SUM(n) AS s FROM (SELECT flag, region, age, COUNT(*) AS n FROM t GROUP BY flag, region, age) AS x GROUP BY ROLLUP (flag, region);
+-- same
+SELECT region, SUM(n) AS s FROM (SELECT region, n FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS a UNION ALL SELECT region, n FROM (SELECT region, COUNT(age) AS n FROM t GROUP BY region) AS b) AS u GROUP BY region;
+-- same
+SELECT * FROM (SELECT region, flag, COUNT(*) AS n FROM t GROUP BY region, flag) AS x;
+-- same
+SELECT x.*, n * 2 AS m FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS x;
+-- same
+SELECT * EXCLUDE (n) FROM (SELECT region, COUNT(*) AS n, AVG(age) AS m FROM t GROUP BY region) AS x;
+-- same
+SELECT * FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS a JOIN (SELECT region, AVG(age) AS m FROM t GROUP BY region) AS b USING (region);
+-- same
+SELECT * FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS a NATURAL JOIN (SELECT region, AVG(age) AS m FROM t GROUP BY region) AS b;
+-- same
+SELECT * FROM (SELECT COUNT(*) AS n FROM t) AS a, (SELECT COUNT(*) AS m FROM o) AS b;
+-- refuse P-121
+SELECT * FROM (SELECT region, COUNT(*) AS n, COUNT(age) AS n FROM t GROUP BY region) AS x;
+-- refuse P-120
+SELECT * REPLACE (1 AS n) FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS x;
+-- same
 SELECT DISTINCT flag FROM (SELECT flag, region, COUNT(*) AS n FROM t GROUP BY flag, region) AS x;
 -- same
 WITH a AS (SELECT region, COUNT(*) AS n FROM t GROUP BY region), b AS (SELECT region, AVG(age) AS m FROM t GROUP BY region) SELECT a.region, n, m FROM a JOIN b ON a.region = b.region;

@@ -37,6 +37,7 @@ def about(answer: Answer, language: str = "en") -> str:
         words.protected.format(unit=answer.unit_name) + "".join(_kept(answer, words)),
         words.noise.format(unit=answer.unit_name) + "".join(_noise(answer, words)),
         answer.together(language) or words.interval,
+        *answer.unknown(language),
         words.unbiased,
         *answer.presented(language),
         picks_sentence(answer, language),

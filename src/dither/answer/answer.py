@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dither.accounting import Price
-from dither.answer.finishing import Finished, finish_with_intervals, spread
+from dither.answer.finishing import Finished, finish_with_intervals
 from dither.answer.noisy import NoisyTable
 from dither.answer.receipt import Receipt
+from dither.answer.spread import Spread, spread
 from dither.exact import Number
+from dither.plan.dependence import Why
 from dither.plan.nodes import Plan
 from dither.sql.embedded import Columns
 
@@ -76,19 +78,35 @@ class Answer:
     @cached_property
     def intervals(self) -> dict[int, tuple[Any, Any]]:
         """Position of a numeric column -> arrays of the low and high ends of 95 % intervals, row by row.
-        Aggregates have those of their exact law; columns computed from several, percentiles of replicates."""
-        found = self._direct()
+        Aggregates have those of their exact law; columns computed from several, percentiles of replicates or the
+        values between the ends of what they are computed from. Numbers without noise have none."""
+        return self._direct | self._derived.ends
+
+    @cached_property
+    def without_interval(self) -> dict[int, Why]:
+        """Position of a noisy numeric column -> why there is no interval, at least in some of its rows."""
+        found = dict(self._derived.why)
+        for position, (low, _) in self._direct.items():
+            if bool((np.isnan(low) & ~np.ma.getmaskarray(np.ma.asarray(self.finished.columns[position]))).any()):
+                # All other aggregates have ends wherever they have a value.
+                found[position] = Why.CHOSEN
+        return found
+
+    @property
+    def of_shown(self) -> tuple[int, ...]:
+        """Columns that add up groups which the catalog does not list, as far as these are shown."""
+        return tuple(self._derived.of_shown)
+
+    @cached_property
+    def _derived(self) -> Spread:
         wanted = [
             i
             for i, role in enumerate(self.plan.roles)
-            if role == "derived" and i not in found and _is_numeric(self.finished.types[i])
+            if role != "key" and i not in self._direct and _is_numeric(self.finished.types[i])
         ]
-        if wanted:
-            derived = spread(self.plan, self.tables, wanted, self.finished)
-            for position in wanted:
-                found[position] = (derived[f"low_{position}"], derived[f"high_{position}"])
-        return found
+        return spread(self.plan, self.tables, wanted, self.finished) if wanted else Spread()
 
+    @cached_property
     def _direct(self) -> dict[int, tuple[Any, Any]]:
         ends: Columns = finish_with_intervals(self.plan, self.tables)
         found = {}
@@ -99,6 +117,21 @@ class Answer:
                 )
                 found[position] = (low, high)
         return found
+
+    def lacks_interval(self, position: int) -> bool:
+        """Is this a column of noisy numbers whose intervals are unknown in every row that is shown?"""
+        ends = self.intervals.get(position)
+        if ends is None:
+            return position in self.without_interval
+        shown = np.ones(len(self), dtype=bool)
+        shown[[row for column, row in self.hidden if column == position]] = False
+        return bool(shown.any()) and bool(np.isnan(np.stack(ends)[:, shown]).all())
+
+    def unknown(self, language: str = "en") -> tuple[str, ...]:
+        """A sentence for each reason why noisy numbers of this answer have no interval."""
+        from dither.answer.why import sentences
+
+        return sentences(self, language)
 
     def columns_with_intervals(self) -> Iterator[tuple[str, list[Any]]]:
         """Each column, and behind each numeric one its `_low` and `_high`."""

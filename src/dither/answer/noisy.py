@@ -39,6 +39,8 @@ class NoisyTable:
     """Column -> SQL type, where its array alone may not tell (dates; texts of no rows)."""
     sources: tuple[str, ...] = ()
     """Names the measurement each vector is: vectors of one name, in whichever tables, have the same noise."""
+    selected_by: tuple[int, int] | None = None
+    """Of groups that are not listed: the vector whose noisy value selected them, and the least that did."""
 
     @property
     def size(self) -> int:

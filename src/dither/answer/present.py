@@ -26,6 +26,7 @@ from dither.answer.simultaneous import hold_together
 from dither.errors import InvalidParameter
 from dither.exact import Number, decimal_text, exact, positive
 from dither.noise import DiscreteGaussian, DiscreteLaplace
+from dither.plan.dependence import Why
 
 __all__ = ["Presented", "present", "shown_step", "simultaneous"]
 
@@ -48,10 +49,21 @@ class Presented(Answer):
     """(column, row) -> what is shown in place of a suppressed number."""
     letters: frozenset[int] = field(kw_only=True, default=frozenset())
     """Columns that hold the reliability of the column before them."""
+    reasons: Mapping[int, Why] = field(kw_only=True, default_factory=dict)
+    """Why noisy columns have no interval."""
+    shown_only: tuple[int, ...] = field(kw_only=True, default=())
 
     @cached_property
     def intervals(self) -> dict[int, tuple[Any, Any]]:
         return dict(self.shown_intervals)
+
+    @cached_property
+    def without_interval(self) -> dict[int, Why]:
+        return dict(self.reasons)
+
+    @property
+    def of_shown(self) -> tuple[int, ...]:
+        return self.shown_only
 
     def together(self, language: str = "en") -> str:
         return self.presentation.together(language)
@@ -134,7 +146,12 @@ def simultaneous(answer: Answer, confidence: Number) -> Presented:
             )
             found[position] = (low, high)
     said = Level(level, together.numbers, independent=together.independent)
-    return _view(answer, answer, Presentation(level=said), intervals=found)
+    reasons = dict.fromkeys(answer.intervals, Why.ALONE)
+    for position, (low, _) in found.items():
+        if not np.isnan(low).any():
+            del reasons[position]
+    shown_only = answer.of_shown
+    return _view(answer, answer, Presentation(level=said), intervals=found, reasons=reasons, shown_only=shown_only)
 
 
 class _Page:
@@ -324,6 +341,8 @@ class _Page:
             plan=replace(plan, columns=tuple(names), roles=tuple(roles)),
             signs=signs,
             letters=frozenset(lettered),
+            reasons={place[p]: why for p, why in self.answer.without_interval.items()},
+            shown_only=tuple(place[p] for p in self.answer.of_shown),
         )  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from decimal import Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -82,13 +81,12 @@ def caption(answer: Answer) -> tuple[str, ...]:
     from dither.answer.about import picks_sentence, price_sentence
 
     lines = [f"{price_sentence(answer, 'en')} Release {answer.receipt.release}."]
-    unknown = [name for position, name in enumerate(answer.columns) if _has_no_interval(answer, position)]
     if not len(answer) and any(measure.has_private_keys for measure in answer.plan.measures):
         lines.append("No rows: groups that the catalog does not list appear only where enough people are in them.")
         return tuple(lines)
-    known = [position for position in answer.intervals if not _has_no_interval(answer, position)]
+    known = [position for position in answer.intervals if not answer.lacks_interval(position)]
     level = [answer.together() or _LEVEL] if known else []
-    level += [f"No interval is known for {', '.join(unknown)}."] if unknown else []
+    level += answer.unknown()
     level += ["∅ is NULL."] if _has_null(answer) else []
     lines += [" ".join(level)] if level else []
     picked = picks_sentence(answer, "en")
@@ -100,7 +98,7 @@ def cells_of(answer: Answer) -> list[list[Cell]]:
     result = []
     for position, values in enumerate(_columns(answer)):
         ends = answer.intervals.get(position)
-        if ends is None or _has_no_interval(answer, position):
+        if ends is None or answer.lacks_interval(position):
             result.append([plain(value) for value in values])
         else:
             lows, highs = (end[:MOST_ROWS].tolist() for end in ends)
@@ -117,16 +115,6 @@ _LEVEL = "± covers the true value in 95 % of cases."
 def _columns(answer: Answer) -> list[list[Any]]:
     rows = answer.rows(MOST_ROWS)
     return [[row[position] for row in rows] for position in range(len(answer.columns))]
-
-
-def _has_no_interval(answer: Answer, position: int) -> bool:
-    """A column of noisy numbers whose intervals are unknown in every row, as those of quantiles are."""
-    ends = answer.intervals.get(position)
-    if ends is None:
-        return _numeric(answer)[position]
-    shown = np.ones(len(answer), dtype=bool)
-    shown[[row for column, row in answer.hidden if column == position]] = False
-    return bool(shown.any()) and bool(np.isnan(np.stack(ends)[:, shown]).all())
 
 
 def _numeric(answer: Answer) -> list[bool]:

@@ -10,7 +10,7 @@ Proof: docs/proofs/answer/intervals.md
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ from dither.plan.laws import ChoiceLaw, MarginalLaw, RunningLaw
 from dither.plan.nodes import Plan
 from dither.plan.recipes import Recipe
 
-__all__ = ["Together", "hold_together"]
+__all__ = ["Together", "hold_everything", "hold_together"]
 
 LINEAR = ("count", "sum", "sum_from_mean")
 Place = tuple[str, int]
@@ -96,11 +96,32 @@ def hold_together(plan: Plan, tables: Sequence[NoisyTable], confidence: Fraction
             code="I-120",
             hint="How many groups were not shown is private, so no bound holds for all. List the groups as `values`.",
         )
+    return _held(by_name, measured, places, confidence)
+
+
+def hold_everything(plan: Plan, tables: Sequence[NoisyTable], level: Fraction | None = None) -> Together:
+    """Bounds on all noise in the finish's tables, for what picks among noisy numbers. None of numbers that have no
+    additive noise, such as quantiles.  level: of each number; by default all of them hold together at 95 %."""
+    measured = {table.name: dict(plan.aliases).get(table.name, table.name) for table in tables}
+    by_name = {table.name: table for table in tables}
+    places = {(measured[table.name], at) for table in tables for recipe in table.recipes for at in recipe.vectors}
+    return _held(by_name, measured, sorted(places), Fraction(95, 100), level)
+
+
+def _held(
+    by_name: Mapping[str, NoisyTable],
+    measured: dict[str, str],
+    places: Sequence[Place],
+    confidence: Fraction,
+    level: Fraction | None = None,
+) -> Together:
     laws = {place: by_name[place[0]].laws[place[1]] for place in places}
     running = [place for place, law in laws.items() if isinstance(law, RunningLaw)]
     independent = not any(isinstance(law, RunningLaw | MarginalLaw) for law in laws.values())
-    numbers = sum(by_name[name].size for name, _ in places) + sum(by_name[name].size for name, _ in running)
-    level = _each(confidence, max(1, numbers), independent=independent)
+    additive = [name for (name, _), law in laws.items() if not isinstance(law, ChoiceLaw)]
+    numbers = sum(by_name[name].size for name in additive) + sum(by_name[name].size for name, _ in running)
+    if level is None:
+        level = _each(confidence, max(1, numbers), independent=independent)
     steps: dict[Place, float] = {}
     totals: dict[Place, float] = {}
     for name, position in places:

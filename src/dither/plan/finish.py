@@ -45,12 +45,14 @@ class NoisySource:
     """The SELECT it is, where it is one and not a join."""
     alias: str = ""
     keyed: row_keys.KeyedSource | None = None
+    columns: tuple[tuple[str, ...], ...] = ()
+    """Paths of all that `*` stands for, in order."""
 
 
 def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTree]) -> FinishTree:
     """A SELECT over noisy tables: any listed SQL, aggregates included."""
     rewriter = Rewriter(aggregates=True, lower=lower)
-    items = tree.children("select_list")
+    items = [each for item in tree.children("select_list") for each in _written_out(item, source)]
     changed: Json = {
         "cte_map": {"map": []},
         "select_list": [rewriter.expr(item) for item in items],
@@ -72,16 +74,38 @@ def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTr
     return FinishTree(finished, names, roles, source.measures | rewriter.measures(), keyed=keyed)
 
 
+def _written_out(item: Tree, source: NoisySource) -> list[Tree]:
+    """`*`, `x.*` and `* EXCLUDE (a)` as the columns they stand for: an answer has a name for each."""
+    if item.kind != "STAR":
+        return [item]
+    table, left_out = str(item.take("relation_name")).lower(), {str(n).lower() for n in item.take("exclude_list") or ()}
+    item.done()
+    paths = [path for path in source.columns if not table or (len(path) > 1 and path[0].lower() == table)]
+    folded = [tuple(part.lower() for part in path) for path in paths]
+    if not paths or len(set(folded)) < len(folded) or not left_out <= {path[-1] for path in folded}:
+        raise item.refuse("P-121", "What this * stands for is not plain here.", hint="Name the columns.")
+    return [
+        Tree({**column_named(*path), **{p: item.data[p] for p in _PLACE}}, item.text)
+        for path in paths
+        if path[-1].lower() not in left_out
+    ]
+
+
+_PLACE = ("query_location", "query_location_length")
+
+
 def _roles_over(outer: Json, inner: FinishTree | None) -> tuple[str, ...]:
-    """Columns that tell rows apart, where the rows are those of a SELECT below and all its groups are shown."""
+    """Columns that tell rows apart, where the rows are those of a SELECT below and all its groups are shown, or groups
+    made of these."""
     items = outer["select_list"]
     keys = (
         set() if inner is None else {n.lower() for n, r in zip(inner.columns, inner.roles, strict=True) if r == "key"}
     )
-    shown = [
-        item["column_names"][-1].lower() if item["class"] == "COLUMN_REF" and not outer["group_expressions"] else ""
-        for item in items
-    ]
+    if outer["group_expressions"]:
+        shown_keys = row_keys.shown_groups(outer)
+        known = shown_keys is not None and all(row_keys.names_in(items[i]) <= keys for i in shown_keys)
+        return tuple("key" if known and i in (shown_keys or ()) else "derived" for i in range(len(items)))
+    shown = [item["column_names"][-1].lower() if item["class"] == "COLUMN_REF" else "" for item in items]
     if not keys or not keys <= set(shown):
         return ("derived",) * len(items)
     return tuple("key" if name in keys else "derived" for name in shown)
@@ -98,7 +122,10 @@ def set_operation(tree: Tree, parts: list[FinishTree]) -> FinishTree:
     children = [part.tree for part in parts]
     changed: Json = {"modifiers": modifiers, "cte_map": {"map": []}, "children": children}
     measures = frozenset().union(*(part.measures for part in parts))
-    return FinishTree({**tree.data, **changed}, parts[0].columns, ("derived",) * len(parts[0].columns), measures)
+    united = {**tree.data, **changed}
+    roles = ("derived",) * len(parts[0].columns)
+    keyed = row_keys.united(united, [part.keyed for part in parts])
+    return FinishTree(united, parts[0].columns, roles, measures, keyed=keyed)
 
 
 def as_table(whole: FinishTree, alias: str) -> NoisySource:
@@ -107,7 +134,7 @@ def as_table(whole: FinishTree, alias: str) -> NoisySource:
     shell["alias"] = alias
     shell["subquery"]["node"] = whole.tree
     keyed = None if whole.keyed is None else row_keys.renamed(whole.keyed, alias, shell)
-    return NoisySource(shell, whole.measures, whole, alias, keyed)
+    return NoisySource(shell, whole.measures, whole, alias, keyed, tuple((alias, name) for name in whole.columns))
 
 
 def no_table() -> NoisySource:
@@ -121,14 +148,20 @@ def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource
     kind, reference = str(tree.take("join_type")), str(tree.take("ref_type"))
     if kind not in ("INNER", "LEFT", "RIGHT", "OUTER") or reference not in ("REGULAR", "CROSS", "NATURAL"):
         raise tree.refuse("S-115", "This kind of join is not supported.")
-    tree.take("using_columns")
+    using = {str(name).lower() for name in tree.take("using_columns") or ()}
     tree.take("is_implicit")
     condition = tree.child("condition")
     changed: Json = {"left": left.tree, "right": right.tree}
     changed["condition"] = None if condition is None else Rewriter().expr(condition)
     tree.done()
     joined = {**tree.data, **changed}
-    return NoisySource(joined, left.measures | right.measures, keyed=row_keys.joined(joined, left.keyed, right.keyed))
+    if reference == "NATURAL":
+        using = {path[-1].lower() for path in left.columns} & {path[-1].lower() for path in right.columns}
+    # A column that both have is one, by its bare name.
+    columns = tuple((path[-1],) if path[-1].lower() in using else path for path in left.columns)
+    columns += tuple(path for path in right.columns if path[-1].lower() not in using)
+    keyed = row_keys.joined(joined, left.keyed, right.keyed)
+    return NoisySource(joined, left.measures | right.measures, keyed=keyed, columns=columns)
 
 
 def table_named(name: str) -> Json:

@@ -322,7 +322,11 @@ class _Grouped:
             return finish.table_named(self.names[0])
         parts = [self._branch(n, s, intervals) for n, s in zip(self.names, self.keys.sets, strict=True)]
         if numbered:
-            parts = [f"SELECT *, {number} AS grouping FROM ({part}) AS g" for number, part in enumerate(parts)]
+            columns = ", ".join(
+                [*self.key_ids, *(f"a{i}" for i in range(len(self.aggregates)))]
+                + [f"g{i}" for i in range(len(self.groupings))]
+            )
+            parts = [f"SELECT {columns}, {number} AS grouping FROM ({part}) AS g" for number, part in enumerate(parts)]
         return finish.from_sql(" UNION ALL ".join(parts))
 
     def _measure(self, name: str, chosen: tuple[int, ...]) -> str:

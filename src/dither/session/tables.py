@@ -88,4 +88,5 @@ def _table(measure: PricedMeasure, plan: nodes.Plan, keys: Any, values: Any, law
         replace(vector, quantiles=law.quantiles) if isinstance(law, ChoiceLaw) else vector
         for vector, law in zip(found.vectors, laws, strict=True)
     )
-    return NoisyTable(found.name, dict(keys), vectors, values, laws, recipes, types)
+    selected = None if found.domain is not None or measure.selecting is None else (measure.selecting, measure.threshold)
+    return NoisyTable(found.name, dict(keys), vectors, values, laws, recipes, types, selected_by=selected)

@@ -67,8 +67,14 @@ def test_columns_may_be_set_beside_an_answer(session: dither.Session) -> None:
 
 
 def test_a_noisy_number_without_an_interval_is_named(session: dither.Session) -> None:
-    text = to_text(session.ask("SELECT COUNT(*) AS twice, COUNT(*) AS twice FROM people", epsilon=1))
-    assert "No interval is known for twice" in text and "95 %" not in text
+    text = to_text(session.ask("SELECT MEDIAN(age) AS middle FROM people", epsilon=1))
+    assert "No interval is known for middle: a quantile errs in rank" in text.replace("\n", " ") and "95 %" not in text
+
+
+def test_two_columns_of_one_name_have_their_intervals(session: dither.Session) -> None:
+    answer = session.ask("SELECT COUNT(*) AS twice, COUNT(*) AS twice FROM people", epsilon=1)
+    half = answer.tables[0].laws[0].half_width(0.95)
+    assert [(high - low)[0] for low, high in answer.intervals.values()] == [2 * half, 2 * half]
 
 
 def test_a_long_answer_is_cut_with_a_word_about_the_rest(session: dither.Session) -> None:
