@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -36,9 +35,10 @@ R = "(SELECT region, age, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS m, BOOL_OR(sex =
 H = "(SELECT town, COUNT(*) AS n FROM t GROUP BY town)"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def world() -> Iterator[World]:
-    """500 people of five regions, all as large, of ten ages and five hidden towns, one town small."""
+    """One for each test, whose noise must not follow from which others ran before it.
+    500 people of five regions, all as large, of ten ages and five hidden towns, one town small."""
     made = World(
         catalog_text(TABLES, delta="1e-6"),
         {"t": "uid BIGINT, region TEXT, town TEXT, sex INTEGER, age INTEGER, x DECIMAL(5, 2)"},
@@ -255,7 +255,7 @@ def test_a_group_close_to_the_threshold_widens_what_adds_it_up(world: World) -> 
     assert near.scalar() - low > 1.2 * (high - near.scalar())
 
 
-def test_an_interval_of_a_thousand_groups_is_there_in_half_a_second() -> None:
+def test_a_thousand_groups_that_are_grouped_again_have_intervals() -> None:
     days = '[tables.t]\nprivacy_unit = "uid"\nmax_rows_per_unit = 1\n'
     made = World(
         catalog_text(f'{days}columns = {{ k = {{ type = "integer", bounds = [0, 999] }} }}'),
@@ -264,16 +264,19 @@ def test_an_interval_of_a_thousand_groups_is_there_in_half_a_second() -> None:
     )
     groups = "(SELECT k, COUNT(*) AS n FROM t GROUP BY k)"
     answer = made.session.ask(f"SELECT k % 50 AS g, SUM(n) AS s, MAX(n) AS m FROM {groups} AS x GROUP BY g", epsilon=1)
-    begun = time.perf_counter()
-    assert answer.intervals and "_derived" in vars(answer)
-    # About 0.15 s on one core; three times that is allowed where others use it too.
-    assert time.perf_counter() - begun < 0.5
+    for low, high in answer.intervals.values():
+        assert len(low) == 50 and np.all(low < high)
 
 
 def test_intervals_are_made_when_somebody_looks(world: World) -> None:
     answer = world.session.ask(f"SELECT region, SUM(n) AS v FROM {R} AS x GROUP BY region", epsilon=1)
     assert not {"_derived", "_direct", "intervals"} & set(vars(answer))
     assert answer.df() is not None and "_derived" not in vars(answer)
+
+
+def unwrapped(shown: object) -> str:
+    """Lines are broken where the noisy numbers' columns leave them room."""
+    return " ".join(str(shown).split())
 
 
 def test_a_presentation_gives_the_reasons_for_the_columns_it_shows(world: World) -> None:
@@ -283,7 +286,7 @@ def test_a_presentation_gives_the_reasons_for_the_columns_it_shows(world: World)
     assert answer.without_interval == {2: Why.ORDER}
     lettered = answer.present(reliability=True)
     place = lettered.columns.index("r")
-    assert lettered.without_interval == {place: Why.ORDER} and "for r: it follows the order" in str(lettered)
+    assert lettered.without_interval == {place: Why.ORDER} and "for r: it follows the order" in unwrapped(lettered)
     together = answer.simultaneous()
-    assert together.without_interval == {2: Why.ALONE} and "for r: only those of counts" in str(together)
+    assert together.without_interval == {2: Why.ALONE} and "for r: only those of counts" in unwrapped(together)
     assert "for r: it follows the order" in answer.about() and "r 没有区间" in answer.about("zh")
