@@ -13,14 +13,15 @@ import copy
 import functools
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dither.errors import QueryRefused
-from dither.plan import row_keys
+from dither.errors import GuaranteeError, QueryRefused
+from dither.plan import row_keys, stars
 from dither.plan.growth import check_growth
 from dither.plan.rewriting import FinishTree, Json, Rewriter
-from dither.sql import embedded
+from dither.sql import embedded, naming
+from dither.sql.naming import item_name
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name
 
@@ -45,15 +46,24 @@ class NoisySource:
     """The SELECT it is, where it is one and not a join."""
     alias: str = ""
     keyed: row_keys.KeyedSource | None = None
+    columns: tuple[stars.Column, ...] = ()
+    """What `*` gives: (alias, name), the alias empty for columns that USING shows once."""
+
+    def renamed(self, names: Sequence[str]) -> NoisySource:
+        """With these names for its first columns, as in `AS x(a, b)`."""
+        if self.whole is None:
+            raise GuaranteeError("A join has no names of its own.")
+        rest = [name for _, name in self.columns[len(names) :]]
+        return as_table(replace(self.whole, columns=(*names, *rest)), self.alias, names)
 
 
 def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTree]) -> FinishTree:
     """A SELECT over noisy tables: any listed SQL, aggregates included."""
     rewriter = Rewriter(aggregates=True, lower=lower)
-    items = tree.children("select_list")
+    names, items = _items_over(tree, source, rewriter)
     changed: Json = {
         "cte_map": {"map": []},
-        "select_list": [rewriter.expr(item) for item in items],
+        "select_list": items,
         "from_table": source.tree,
         "where_clause": rewriter.optional(tree, "where_clause"),
         "group_expressions": rewriter.each(tree, "group_expressions"),
@@ -64,12 +74,38 @@ def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTr
     tree.take("group_sets")
     tree.take("aggregate_handling")
     tree.done()
-    names = tuple(item_name(item) for item in items)
     roles = _roles_over(changed, source.whole)
     finished = {**tree.data, **changed}
     keys = [] if source.keyed is None else [column_named(*path) for path in source.keyed.columns]
     keyed = row_keys.over(finished, source.keyed, keys)
     return FinishTree(finished, names, roles, source.measures | rewriter.measures(), keyed=keyed)
+
+
+def _items_over(tree: Tree, source: NoisySource, rewriter: Rewriter) -> tuple[tuple[str, ...], list[Json]]:
+    """The SELECT list with stars written out: the columns' names, and what stands for each."""
+    spelled = {name.lower(): name for _, name in source.columns}
+    names: list[str] = []
+    items: list[Json] = []
+    for item in tree.children("select_list"):
+        if item.kind == "STAR":
+            for shown in stars.expand(item, source.columns):
+                names.append(shown.name)
+                if shown.replaced is not None:
+                    items.append({**rewriter.expr(shown.replaced), "alias": shown.name})
+                else:
+                    items.append({**_path_to(item, source.columns, shown.place), "alias": shown.name})
+            continue
+        for one in stars.per_column(item, source.columns) if stars.holds_columns(item) else [item]:
+            names.append(item_name(one, lambda path: spelled.get(path[-1].lower())))
+            items.append({**rewriter.expr(one), "alias": names[-1]})
+    return tuple(names), items
+
+
+def _path_to(star: Tree, columns: Sequence[stars.Column], place: int) -> Json:
+    qualifier, name = columns[place]
+    if sum(column == columns[place] for column in columns) > 1:
+        raise star.refuse("N-102", f"`{qualifier}.{name}` is ambiguous.", hint="Give the tables different names.")
+    return column_named(*([qualifier, name] if qualifier else [name]))
 
 
 def _roles_over(outer: Json, inner: FinishTree | None) -> tuple[str, ...]:
@@ -91,23 +127,44 @@ def set_operation(tree: Tree, parts: list[FinishTree]) -> FinishTree:
     """UNION, EXCEPT, INTERSECT of SELECTs over noisy tables."""
     for part in ("setop_type", "setop_all", "left", "right", "children"):
         tree.take(part)
-    if str(tree.data.get("setop_type")) not in ("UNION", "EXCEPT", "INTERSECT"):
-        raise tree.refuse("P-127", "This set operation is not supported.")
+    kind = str(tree.data.get("setop_type"))
+    if kind not in ("UNION", "UNION_BY_NAME", "EXCEPT", "INTERSECT"):
+        raise tree.refuse("P-127", f"This set operation ({kind.replace('_', ' ')}) is not supported.")
     modifiers = Rewriter().modifiers(tree)
     tree.done()
     children = [part.tree for part in parts]
     changed: Json = {"modifiers": modifiers, "cte_map": {"map": []}, "children": children}
     measures = frozenset().union(*(part.measures for part in parts))
-    return FinishTree({**tree.data, **changed}, parts[0].columns, ("derived",) * len(parts[0].columns), measures)
+    columns = parts[0].columns
+    if kind == "UNION_BY_NAME":
+        columns = tuple({name.lower(): name for part in reversed(parts) for name in reversed(part.columns)}.values())[
+            ::-1
+        ]
+    return FinishTree({**tree.data, **changed}, columns, ("derived",) * len(columns), measures)
 
 
-def as_table(whole: FinishTree, alias: str) -> NoisySource:
-    """A rewritten SELECT as a table of a FROM clause."""
+def as_table(whole: FinishTree, alias: str, names: Sequence[str] = ()) -> NoisySource:
+    """A rewritten SELECT as a table of a FROM clause. names: written after its alias, for its first columns."""
     shell = _from_of("SELECT * FROM (SELECT 1) AS x")
     shell["alias"] = alias
+    shell["column_name_alias"] = list(names)
     shell["subquery"]["node"] = whole.tree
     keyed = None if whole.keyed is None else row_keys.renamed(whole.keyed, alias, shell)
-    return NoisySource(shell, whole.measures, whole, alias, keyed)
+    columns = tuple((alias, name) for name in naming.apart(whole.columns))
+    return NoisySource(shell, whole.measures, whole, alias, keyed, columns)
+
+
+def public_table(sql: str, alias: str, names: Sequence[str]) -> NoisySource:
+    """Public rows, written out by a SELECT of our own, as a table of a FROM clause."""
+    shell = _from_of(f"SELECT * FROM ({sql}) AS x")
+    shell["alias"] = alias
+    return NoisySource(shell, frozenset(), alias=alias, columns=tuple((alias, name) for name in names))
+
+
+def cross_noisy(left: NoisySource, right: NoisySource) -> NoisySource:
+    """Every row of one beside every row of the other."""
+    tree = {**_from_of("SELECT * FROM x, y"), "left": left.tree, "right": right.tree}
+    return NoisySource(tree, left.measures | right.measures, columns=(*left.columns, *right.columns))
 
 
 def no_table() -> NoisySource:
@@ -121,14 +178,19 @@ def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource
     kind, reference = str(tree.take("join_type")), str(tree.take("ref_type"))
     if kind not in ("INNER", "LEFT", "RIGHT", "OUTER") or reference not in ("REGULAR", "CROSS", "NATURAL"):
         raise tree.refuse("S-115", "This kind of join is not supported.")
-    tree.take("using_columns")
+    using = [str(name).lower() for name in tree.take("using_columns") or []]
+    if reference == "NATURAL":
+        using = [name.lower() for _, name in left.columns if name.lower() in {n.lower() for _, n in right.columns}]
     tree.take("is_implicit")
     condition = tree.child("condition")
     changed: Json = {"left": left.tree, "right": right.tree}
     changed["condition"] = None if condition is None else Rewriter().expr(condition)
     tree.done()
     joined = {**tree.data, **changed}
-    return NoisySource(joined, left.measures | right.measures, keyed=row_keys.joined(joined, left.keyed, right.keyed))
+    shown = [("", name) if name.lower() in using else (alias, name) for alias, name in left.columns]
+    shown += [column for column in right.columns if column[1].lower() not in using]
+    keyed = row_keys.joined(joined, left.keyed, right.keyed)
+    return NoisySource(joined, left.measures | right.measures, keyed=keyed, columns=tuple(shown))
 
 
 def table_named(name: str) -> Json:
@@ -204,15 +266,6 @@ def picked(tree: Json) -> tuple[str, ...] | None:
     if any(item["class"] != "COLUMN_REF" or len(item["column_names"]) != 1 for item in items):
         return None
     return tuple(item["column_names"][0] for item in items)
-
-
-def item_name(item: Tree) -> str:
-    """What an output column is called: its alias, its column, or what was written."""
-    if item.alias:
-        return item.alias
-    if item.kind == "COLUMN_REF":
-        return str(item.data["column_names"][-1])
-    return item.source or item.kind.lower()
 
 
 def _from_of(sql: str) -> Json:

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dither.catalog.model import ColumnUnit, ReferenceUnit, RowUnit, Table, fold
-from dither.plan import joins, nodes, phases, separable
+from dither.plan import joins, nodes, phases, public_rows, separable, written
 from dither.plan.finish import NoisySource, as_table, join_noisy, no_table
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Relation
 from dither.sql.bind import Binder, call_of
 from dither.sql.expressions import Expr, and_all
 from dither.sql.functions import logic
-from dither.sql.names import NamedColumn, Scope
+from dither.sql.names import SCHEMAS, NamedColumn, Scope
 from dither.sql.parse import Tree
 
 if TYPE_CHECKING:
@@ -28,15 +28,21 @@ Source = list[Relation] | NoisySource
 """Relations that comma and cross joins keep apart until WHERE says how they meet, or one noisy table."""
 
 
-def from_clause(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
-    """The relations a FROM names, comma and cross joins kept apart until WHERE says how they meet."""
+def from_clause(lowering: Lowering, tree: Tree, environment: Environment, *, released: bool = False) -> Source:
+    """The relations a FROM names, comma and cross joins kept apart until WHERE says how they meet.
+    released: joins of an aggregated table with public ones are written as what the finish joins."""
     match tree.type:
         case "BASE_TABLE":
             return _base_table(lowering, tree, environment)
         case "SUBQUERY":
             return _subquery(lowering, tree, environment)
         case "JOIN":
-            return _join(lowering, tree, environment)
+            return _join(lowering, tree, environment, released)
+        case "EXPRESSION_LIST":
+            return [written.values_table(lowering, tree).named(tree.alias)]
+        case "TABLE_FUNCTION":
+            names = tree.take("column_name_alias") or []
+            return _renamed([written.function_table(lowering, tree, tree.alias)], tree, tree.alias, names)
         case "EMPTY":
             return no_table()
     raise tree.refuse("P-123", f"This kind of table ({tree.type.replace('_', ' ').lower()}) is not supported in FROM.")
@@ -49,22 +55,31 @@ def _base_table(lowering: Lowering, tree: Tree, environment: Environment) -> Sou
     if tree.take("sample") is not None:
         raise tree.refuse("S-151", "Sampling is not supported.")
     tree.done()
-    if aliases:
-        raise tree.refuse("P-124", "Column names after a table's name are not supported.")
     cte = environment.ctes.get(fold(name)) if not schema_name else None
     if cte is not None:
-        body, inner = cte
-        lowered = lowering.query(Tree(body.data, body.text), inner)
-        return _as_source(lowered, tree.alias or name)
+        body, names, inner = cte
+        lowered = _as_source(lowering.query(Tree(body.data, body.text), inner), tree.alias or name)
+        return _renamed(_renamed(lowered, tree, tree.alias or name, names), tree, tree.alias or name, aliases)
     table = lowering.catalog.table(name)
-    if table is None or catalog_name or (schema_name and fold(schema_name) not in ("main", "public")):
+    if table is None or catalog_name or (schema_name and fold(schema_name) not in SCHEMAS):
         raise tree.refuse(
             "N-100",
-            f"There is no table `{name}` here.",
+            f"There is no table `{'.'.join(part for part in (catalog_name, schema_name, name) if part)}` here.",
             hint=f"Tables: {', '.join(t.name for t in lowering.catalog.tables.values())}.",
             owner_hint="A table the catalog does not name is not visible.",
         )
-    return [scan(lowering, table, tree).named(tree.alias or table.name)]
+    alias = tree.alias or table.name
+    return _renamed([scan(lowering, table, tree).named(alias)], tree, alias, aliases)
+
+
+def _renamed(source: Source, tree: Tree, alias: str, names: list[str]) -> Source:
+    """The table with the names after its alias, as in `AS x(a, b)`, for its first columns."""
+    if not names:
+        return [source[0].named(alias)] if isinstance(source, list) else source
+    own = source[0].shown() if isinstance(source, list) else source.columns
+    if len(names) > len(own):
+        raise tree.refuse("P-124", f"{len(names)} names for {len(own)} columns.")
+    return [source[0].named(alias, names)] if isinstance(source, list) else source.renamed(names)
 
 
 def scan(lowering: Lowering, table: Table, tree: Tree) -> Relation:
@@ -112,13 +127,10 @@ def _subquery(lowering: Lowering, tree: Tree, environment: Environment) -> Sourc
     node = body.need_child("node")
     body.take("named_param_map")
     body.done()
-    aliases = tree.take("column_name_alias") or []
+    names = [str(name) for name in tree.take("column_name_alias") or []]
     tree.done()
-    if aliases:
-        raise tree.refuse(
-            "P-124", "Column names after a subquery's alias are not supported.", hint="Name them inside it."
-        )
-    return _as_source(lowering.query(node, environment), tree.alias or "subquery")
+    alias = tree.alias or "subquery"
+    return _renamed(_as_source(lowering.query(node, environment), alias), tree, alias, names)
 
 
 def _as_source(lowered: Lowered, alias: str) -> Source:
@@ -129,9 +141,11 @@ def _as_source(lowered: Lowered, alias: str) -> Source:
             return as_table(lowered, alias)
 
 
-def _join(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
-    left = from_clause(lowering, tree.need_child("left"), environment)
-    right = from_clause(lowering, tree.need_child("right"), environment)
+def _join(lowering: Lowering, tree: Tree, environment: Environment, released: bool) -> Source:
+    left = from_clause(lowering, tree.need_child("left"), environment, released=released)
+    right = from_clause(lowering, tree.need_child("right"), environment, released=released)
+    if released:
+        left, right = (public_rows.as_noisy(lowering, side, tree) for side in (left, right))
     kind, reference = str(tree.take("join_type")).lower(), str(tree.take("ref_type"))
     using = [str(name) for name in tree.take("using_columns") or []]
     tree.take("is_implicit")

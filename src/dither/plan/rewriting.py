@@ -72,6 +72,8 @@ FINISH_FUNCTIONS = frozenset(
         "last_day",
         "make_date",
         "replace",
+        "lpad",
+        "rpad",
         "reverse",
         "left",
         "right",

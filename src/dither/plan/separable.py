@@ -9,15 +9,16 @@ keeps at most its own tau. Proofs: docs/proofs/plan/<rule>.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dither.catalog.model import Catalog, Column, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaTable, column_type
 from dither.plan import nodes
 from dither.plan.reads import read_column
-from dither.sql.expressions import Expr, columns_of, make_column
+from dither.sql.expressions import Expr, Payload, columns_of, make_column
 from dither.sql.names import NamedColumn, Scope
+from dither.sql.naming import apart
 from dither.sql.types import Kind, Type
 
 __all__ = ["Ids", "PublicFacts", "Relation", "unit_columns", "unit_expression"]
@@ -51,6 +52,8 @@ class PublicFacts:
     count: Callable[[nodes.Rows], int]
     fanout: Callable[[nodes.Rows, tuple[Expr, ...]], int]
     """Most rows of a public relation that share one value of these expressions."""
+    rows: Callable[[nodes.Rows, tuple[Expr, ...]], list[tuple[object, ...]]]
+    """What these expressions are, row by row, in an order of their own values."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,23 @@ class Relation:
     """Ids that an outer join may have made NULL."""
     given: tuple[frozenset[str], int | None] | None = None
     """Of a released result: the ids of all its group columns, and the most rows it can have (None: unknown)."""
+    written: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
+    """Id of a column of a table written out in the question -> its values, row by row."""
 
     @property
     def scope(self) -> Scope:
         return Scope(self.columns)
 
-    def named(self, alias: str) -> Relation:
-        return replace(self, columns=self.scope.qualified(alias).columns)
+    def named(self, alias: str, names: Sequence[str] = ()) -> Relation:
+        """As a table of this name; columns of one name are told apart as DuckDB does it. names: for the first columns,
+        as in `FROM (...) AS x(a, b)`; not more than there are."""
+        columns = self.scope.qualified(alias).columns
+        names = apart([*names, *(column.name for column in columns[len(names) :])])
+        return replace(self, columns=tuple(replace(c, name=name) for c, name in zip(columns, names, strict=True)))
+
+    def shown(self) -> list[tuple[str, str]]:
+        """(table, column) of what `*` gives, in order."""
+        return [(column.qualifier, column.name) for column in self.columns if not column.hidden]
 
     def ids(self) -> frozenset[str]:
         """Ids of all visible columns, and the unit."""
@@ -116,7 +129,7 @@ def scan(catalog: Catalog, table: Table, schema: SchemaTable, ids: Ids, *, tau: 
     sources = {entry.id: (key, fold(entry.name)) for entry in raw}
     return Relation(
         node,
-        tuple(columns),
+        _as_stored_in_order(raw, columns, schema),
         protected=True,
         unit=unit,
         total=frozenset({unit}),
@@ -144,7 +157,17 @@ def public_scan(table: Table, schema: SchemaTable, ids: Ids) -> Relation:
         columns.append(NamedColumn(table.name, declared.name, read_column(declared, found.engine_type, identifier)))
     key = fold(table.name)
     sources = {entry.id: (key, fold(entry.name)) for entry in raw}
-    return Relation(nodes.PublicScan(key, tuple(raw)), tuple(columns), protected=False, sources=sources)
+    ordered = _as_stored_in_order(raw, columns, schema)
+    return Relation(nodes.PublicScan(key, tuple(raw)), ordered, protected=False, sources=sources)
+
+
+def _as_stored_in_order(
+    raw: list[nodes.ScanColumn], columns: list[NamedColumn], schema: SchemaTable
+) -> tuple[NamedColumn, ...]:
+    """In the order of the stored table, which `*`, UNION and column aliases go by: the catalog's order is its own."""
+    places = {fold(column.name): place for place, column in enumerate(schema.columns)}
+    pairs = sorted(zip(raw, columns, strict=True), key=lambda pair: places[fold(pair[0].name)])
+    return tuple(column for _, column in pairs)
 
 
 def filter_rows(relation: Relation, condition: Expr) -> Relation:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dither.plan import finish, joins, separable, unit_rows
+from dither.plan import finish, grouped, joins, separable, stars, unit_rows
 from dither.plan.from_clause import from_clause
 from dither.plan.separable import Relation
 from dither.sql import embedded
 from dither.sql.bind import Binder, call_of
-from dither.sql.expressions import Expr, columns_of, literal
+from dither.sql.expressions import Expr, columns_of, conjuncts, literal
 from dither.sql.functions import logic
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import Tree
@@ -156,16 +156,38 @@ def _per_unit(lowering: Lowering, relation: Relation, select: Tree, environment:
         raise select.refuse("S-123", "A subquery over noisy results is not supported in this place.")
     inner, _ = lowering.combine(source, _without_where(select), environment)
     inner, condition = _split_where(lowering, relation, inner, select, environment)
+    if not inner.protected and condition is not None and not grouped.contains_aggregate(items[0]):
+        for field in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
+            select.take(field)
+        select.done()
+        return _looked_up(lowering, relation, inner, condition, items[0])
     if not inner.protected or condition is None or not _is_unit_match(condition, relation, inner):
-        raise select.refuse(
+        raise items[0].refuse(
             "S-122",
             "A correlated subquery must match on the unit, and on nothing else of the outer row.",
-            hint="Write WHERE inner.unit = outer.unit.",
+            hint="Write WHERE inner.unit = outer.unit; or join with a subquery that is grouped: FROM t JOIN (SELECT g, "
+            "AVG(x) AS m FROM t GROUP BY g) AS a ON a.g = t.g.",
         )
     for field in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
         select.take(field)
     select.done()
     return unit_rows.joined_aggregate(lowering, relation, inner, items[0])
+
+
+def _looked_up(
+    lowering: Lowering, relation: Relation, inner: Relation, condition: Expr, item: Tree
+) -> tuple[Expr, Relation]:
+    """(SELECT d.label FROM d WHERE d.key = t.key) of a public table: a left join, where no key is there twice."""
+    value = Binder(inner.scope, now=lowering.now).bind(item)
+    if joins.public_copies(inner, conjuncts(condition), lowering.facts) > 1:
+        raise item.refuse(
+            "S-125",
+            "This subquery could give several rows, and it is used as one value.",
+            hint="Match it on columns of which the public table has no value twice, or join the table.",
+        )
+    joined = joins.join(relation, inner, "left", condition, lowering.ids, lowering.facts, item.span)
+    visible = replace(joined, columns=joined.columns[: len(relation.columns)])
+    return joins.nullable(value), visible
 
 
 def _is_unit_match(condition: Expr, outer: Relation, inner: Relation) -> bool:
@@ -213,13 +235,23 @@ def _correlated(
     inner, _ = lowering.combine(source, _without_where(select), inner_environment)
     inner, condition = _split_where(lowering, relation, inner, select, inner_environment)
     binder = Binder(inner.scope, now=lowering.now)
-    outputs = [binder.bind(item) for item in select.children("select_list") if item.kind != "STAR"]
+    outputs = []
+    for item in select.children("select_list"):
+        outputs += _all_columns(item, inner) if item.kind == "STAR" else [binder.bind(item)]
     for part in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
         select.take(part)
     select.done()
     body.take("named_param_map")
     body.done()
     return inner, condition, outputs
+
+
+def _all_columns(star: Tree, inner: Relation) -> list[Expr]:
+    visible = [column.expr for column in inner.columns if not column.hidden]
+    shown = stars.expand(star, inner.shown())
+    if any(one.replaced is not None for one in shown):
+        raise star.refuse("P-129", "REPLACE is not supported in a subquery of a condition.", hint="Name its column.")
+    return [visible[one.place] for one in shown]
 
 
 def _split_where(

@@ -10,13 +10,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dither.plan import finish, grouped, joins, nodes, separable
+from dither.plan import grouped, joins, nodes, separable, unit_functions
 from dither.plan.decimals import exact_within_unit
 from dither.plan.recipes import Aggregate, grid_of
 from dither.plan.separable import Relation
 from dither.sql.bind import AGGREGATES, Binder, call_of, display_name
 from dither.sql.expressions import Expr, literal, make_column
 from dither.sql.functions import logic
+from dither.sql.naming import item_name
 from dither.sql.parse import Tree
 from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Bound, Kind, Type, decimal_limit, magnitude
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["WindowBinder", "aggregate", "joined_aggregate"]
 
 RANKINGS = ("row_number", "rank", "dense_rank", "ntile")
-SHIFTS = ("lag", "lead", "first_value", "last_value")
+SHARES = ("percent_rank", "cume_dist")
+SHIFTS = ("lag", "lead", "first_value", "last_value", "nth_value")
 SIMPLE = {
     "count": "count", "count_star": "count_star", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max",
     "bool_and": "bool_and", "bool_or": "bool_or", "count_if": "count_if", "countif": "count_if",
@@ -37,8 +39,16 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
     """SELECT ... FROM rows GROUP BY unit, ...: one row per unit and value of the other keys."""
     for field in ("cte_map", "group_expressions", "group_sets"):
         tree.take(field)
-    if tree.children("modifiers"):
-        raise tree.refuse("S-153", "ORDER BY, LIMIT and DISTINCT are not supported on rows grouped by the unit.")
+    for modifier in tree.children("modifiers"):
+        if modifier.type != "ORDER_MODIFIER":
+            raise tree.refuse(
+                "S-153",
+                "LIMIT and DISTINCT are not supported on rows grouped by the unit.",
+                hint="Use them after aggregating over all of them.",
+            )
+        # An order of rows means nothing to what counts them.
+        modifier.take("orders")
+        modifier.done()
     collected: list[tuple[Aggregate, Expr]] = []
     named = [(f"key {i}", expr) for i, expr in enumerate(keys.exprs)]
 
@@ -46,7 +56,9 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
         return _special(node, lowering, relation, keys, collected)
 
     binder = Binder(relation.scope, special=special, now=lowering.now)
-    items = [(finish.item_name(item), binder.bind(item)) for item in tree.children("select_list")]
+    items = [
+        (item_name(item, relation.scope.spelling), binder.bind(item)) for item in grouped.select_items(tree, relation)
+    ]
     having_tree = tree.child("having")
     having = None if having_tree is None else binder.condition(having_tree, "HAVING")
     if tree.child("qualify") is not None:
@@ -163,10 +175,14 @@ class WindowBinder(Binder):
         ties_matter = name in ("row_number", "ntile", *SHIFTS) or frame.startswith("ROWS")
         if name == "ntile":
             _need_constant(tree, args, 1, "NTILE takes a constant number of parts.", least=1)
+        if name == "nth_value":
+            _need_constant(tree, args[1:], 1, "NTH_VALUE takes a constant number of the row.", least=1)
         if name in ("lag", "lead") and len(args) > 1:
             _need_constant(tree, args[1:], 1, f"{display_name(name)} takes a constant distance.", least=0)
         if name in RANKINGS and (not args or name == "ntile"):
             column = make_column(identifier, INTEGER, nullable=False, lo=1, hi=tau)
+        elif name in SHARES and not args:
+            column = make_column(identifier, DOUBLE, nullable=False, lo=0.0, hi=1.0)
         elif name in SHIFTS and args:
             first = args[0]
             column = make_column(identifier, first.type, nullable=True, lo=first.lo, hi=first.hi, length=first.length)
@@ -178,16 +194,17 @@ class WindowBinder(Binder):
             function = "count_star" if SIMPLE[name] == "count" and not args else SIMPLE[name]
             aggregate = Aggregate(function, args, filter)
             type, lo, hi = _result(aggregate, tau, tree)
-            if type.kind is Kind.DOUBLE and function in ("sum", "avg"):
-                raise tree.refuse(
-                    "S-158",
-                    "SUM and AVG of doubles over a window are not supported.",
-                    hint="SUM a CAST to integers or decimals.",
-                )
             column = make_column(identifier, type, nullable=not function.startswith("count"), lo=lo, hi=hi)
             name = "count" if function == "count_star" else function
+            if type.kind is Kind.DOUBLE and function in ("sum", "avg"):
+                # On the integer grid, where no frame's sum depends on the order of additions.
+                name = f"grid_{function}"
         else:
-            raise tree.refuse("S-155", f"The window function {display_name(name)} is not supported on rows.")
+            raise tree.refuse(
+                "S-155",
+                f"The window function {display_name(name)} is not supported on rows.",
+                hint="The rankings, LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE, COUNT, SUM, AVG, MIN and MAX are.",
+            )
         call = nodes.WindowCall(name, args, partition, order, frame, filter, column, total_order=ties_matter)
         return call, column
 
@@ -208,7 +225,7 @@ def _special(
 ) -> Expr | None:
     """An aggregate becomes a new column; anything that equals a key stays; other columns are refused."""
     if node.kind == "FUNCTION" and str(node.data.get("function_name")).lower() in AGGREGATES:
-        found = grouped.aggregate_call(node, Binder(relation.scope, now=lowering.now))
+        found = grouped.aggregate_call(node, Binder(relation.scope, now=lowering.now), ordered=unit_functions.ORDERED)
         for known, column in collected:
             if known == found:
                 return column
@@ -238,12 +255,14 @@ def _special(
 
 def _result(aggregate: Aggregate, tau: int, tree: Tree) -> tuple[Type, Bound | None, Bound | None]:
     """Type and range of an aggregate over at most tau rows."""
+    if aggregate.function in unit_functions.KNOWN and not aggregate.distinct:
+        return unit_functions.result(aggregate)
     function = SIMPLE.get(aggregate.function)
     if function is None or aggregate.ordered is not None or (aggregate.distinct and function not in ("count", "sum")):
-        raise tree.refuse(
+        raise aggregate.refuse(
             "A-106",
             f"{display_name(aggregate.function)} within one unit is not supported.",
-            hint="COUNT, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR are.",
+            hint=unit_functions.way_forward(aggregate),
         )
     if len(aggregate.args) != (function != "count_star"):
         raise tree.refuse("F-110", f"{display_name(function)} takes 1 argument; found {len(aggregate.args)}.")
@@ -282,10 +301,12 @@ def _step_slack(arg: Expr) -> float:
 
 
 def _length(aggregate: Aggregate) -> int:
-    return max((arg.length for arg in aggregate.args), default=0)
+    return aggregate.args[0].length if aggregate.args else 0
 
 
 def _call(aggregate: Aggregate, column: Expr) -> nodes.AggregateCall:
+    if aggregate.function in unit_functions.KNOWN:
+        return unit_functions.call(aggregate, column)
     function = SIMPLE[aggregate.function]
     arg = aggregate.args[0] if aggregate.args else None
     step = None

@@ -19,6 +19,7 @@ from dither.sql.functions import convert, literals, logic
 from dither.sql.functions.refused import REFUSED
 from dither.sql.names import Scope
 from dither.sql.parse import Tree
+from dither.sql.refused_aggregates import NOT_MEASURED
 from dither.sql.types import NULL, Kind
 
 __all__ = ["AGGREGATES", "STANDARD_AGGREGATES", "Binder", "call_of", "column_path", "literal_of"]
@@ -56,40 +57,38 @@ STANDARD_AGGREGATES = frozenset(
         "max_by",
     ]
 )
-AGGREGATES = STANDARD_AGGREGATES | frozenset(
-    [
-        "percentile_cont",
-        "percentile_disc",
-        "approx_quantile",
-        "approx_count_distinct",
-        "first",
-        "last",
-        "any_value",
-        "list",
-        "array_agg",
-        "string_agg",
-        "group_concat",
-        "mode",
-        "product",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "histogram",
-        "entropy",
-        "kurtosis",
-        "skewness",
-        "regr_slope",
-        "regr_intercept",
-        "regr_r2",
-        "sum_no_overflow",
-        "fsum",
-        "kahan_sum",
-        "sumkahan",
-        "favg",
-        "approx_top_k",
-        "approx_quantiles",
-        "listagg",
-    ]
+AGGREGATES = (
+    STANDARD_AGGREGATES
+    | frozenset(NOT_MEASURED)
+    | frozenset(
+        [
+            "percentile_cont",
+            "percentile_disc",
+            "approx_quantile",
+            "approx_count_distinct",
+            "kurtosis",
+            "kurtosis_pop",
+            "skewness",
+            "sem",
+            "geomean",
+            "geometric_mean",
+            "regr_slope",
+            "regr_intercept",
+            "regr_r2",
+            "regr_count",
+            "regr_avgx",
+            "regr_avgy",
+            "regr_sxx",
+            "regr_syy",
+            "regr_sxy",
+            "sum_no_overflow",
+            "fsum",
+            "kahan_sum",
+            "sumkahan",
+            "favg",
+            "approx_quantiles",
+        ]
+    )
 )
 
 _COMPARISONS = {
