@@ -28,6 +28,8 @@ AGGREGATES = {
     "means": "AVG(k), AVG(x), AVG(p)",
     "spreads": "VAR_POP(x), STDDEV_SAMP(k)",
     "pairs": "CORR(x, k), COVAR_POP(x, p)",
+    "regressions": "REGR_SLOPE(x, k), REGR_R2(x, p), REGR_AVGX(x, k), REGR_COUNT(x, k)",
+    "shapes": "SKEWNESS(x), KURTOSIS(k), SEM(x)",
     "conditions": "COUNT_IF(flag), BOOL_AND(flag), SUM(flag)",
     "filters": "SUM(k) FILTER (WHERE flag), COUNT(*) FILTER (WHERE x > 4)",
     "expressions": "SUM(k * x), SUM(ABS(k)), SUM(GREATEST(x, p)), SUM(EXTRACT(YEAR FROM d)), AVG(LENGTH(region))",

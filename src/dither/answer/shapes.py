@@ -1,4 +1,4 @@
-"""Regression lines, skewness and kurtosis from noisy sums of centred powers: public arithmetic, as DuckDB computes them.
+"""Regression lines, skewness and kurtosis from noisy sums of centred powers, as DuckDB computes them.
 
 Flow: `evaluate` calls these with the noisy sums in the units of the data, arrays of (n_groups,) or (n_replicates,
 n_groups). Where a noisy spread is zero or below, the result is NULL.

@@ -349,7 +349,8 @@ def _clamped(value: str, call: nodes.AggregateCall) -> str:
         Expr("literal", result.type, payload=end, nullable=False, lo=end, hi=end) for end in (result.lo, result.hi)
     )
     typed = f"CAST({value} AS BIGINT)" if result.type.kind is Kind.INTEGER else value
-    if call.function.startswith("count"):
+    if call.function in ("count", "count_star"):
+        # Never NULL; of the others LEAST would make a NULL its other argument.
         return f"least({typed}, {print_expr(hi)})"
     return f"(CASE WHEN {value} IS NOT NULL THEN least(greatest({value}, {print_expr(lo)}), {print_expr(hi)}) END)"
 

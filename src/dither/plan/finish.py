@@ -176,8 +176,11 @@ def no_table() -> NoisySource:
 def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource:
     """A join of two noisy tables: public by now."""
     kind, reference = str(tree.take("join_type")), str(tree.take("ref_type"))
-    if kind not in ("INNER", "LEFT", "RIGHT", "OUTER") or reference not in ("REGULAR", "CROSS", "NATURAL"):
-        raise tree.refuse("S-115", "This kind of join is not supported.")
+    known = ("INNER", "LEFT", "RIGHT", "FULL", "OUTER", "SEMI", "ANTI")
+    if kind not in known or reference not in ("REGULAR", "CROSS", "NATURAL"):
+        raise tree.refuse(
+            "S-115", "This kind of join is not supported.", hint="Inner, left, right, full, cross, semi and anti are."
+        )
     using = [str(name).lower() for name in tree.take("using_columns") or []]
     if reference == "NATURAL":
         using = [name.lower() for _, name in left.columns if name.lower() in {n.lower() for _, n in right.columns}]
@@ -188,7 +191,10 @@ def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource
     tree.done()
     joined = {**tree.data, **changed}
     shown = [("", name) if name.lower() in using else (alias, name) for alias, name in left.columns]
-    shown += [column for column in right.columns if column[1].lower() not in using]
+    if kind in ("SEMI", "ANTI"):
+        shown = list(left.columns)
+    else:
+        shown += [column for column in right.columns if column[1].lower() not in using]
     keyed = row_keys.joined(joined, left.keyed, right.keyed)
     return NoisySource(joined, left.measures | right.measures, keyed=keyed, columns=tuple(shown))
 
@@ -228,6 +234,19 @@ def plus_minus(item: Json, sign: str, half: Json, alias: str) -> Json:
     return {**shape, "function_name": sign, "arguments": arguments, "qualified_name": {"path": [sign]}, "alias": alias}
 
 
+def some_rows() -> Json:
+    """count(*) >= 1, over people's rows."""
+    return copy.deepcopy(_some_rows())
+
+
+def both(left: Json | None, right: Json) -> Json:
+    """Both conditions, or the one there is."""
+    if left is None:
+        return right
+    shape = copy.deepcopy(_both_shape())
+    return {**shape, "children": [left, right]}
+
+
 def to_sql(tree: Json) -> str:
     """The text DuckDB prints for a rewritten tree."""
     check_growth(tree)
@@ -237,8 +256,11 @@ def to_sql(tree: Json) -> str:
 
 def only_picks(tree: Json) -> bool:
     """Is every expression of the tree a column or a constant, and no row cut off? Such a finish cannot fail; the
-    constants of LIMIT and OFFSET can be below zero or too large."""
+    constants of LIMIT and OFFSET can be below zero or too large, and an ordinal of ORDER BY name no column."""
     stack: list[Any] = [tree]
+    orders = [o for m in tree.get("modifiers") or [] for o in m.get("orders") or []]
+    if any(order["expression"].get("class") == "CONSTANT" for order in orders):
+        return False
     while stack:
         item = stack.pop()
         if isinstance(item, list):
@@ -297,6 +319,19 @@ def _select_shape() -> Json:
 def _sum_shape() -> Json:
     """x + y as this version of DuckDB writes it."""
     node: Json = embedded.parse_json("SELECT x + y")["statements"][0]["node"]["select_list"][0]
+    return node
+
+
+@functools.lru_cache(maxsize=1)
+def _some_rows() -> Json:
+    node: Json = embedded.parse_json("SELECT count(*) >= 1")["statements"][0]["node"]["select_list"][0]
+    return node
+
+
+@functools.lru_cache(maxsize=1)
+def _both_shape() -> Json:
+    """x AND y as this version of DuckDB writes it."""
+    node: Json = embedded.parse_json("SELECT x AND y")["statements"][0]["node"]["select_list"][0]
     return node
 
 

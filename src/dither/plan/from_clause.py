@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dither.catalog.model import ColumnUnit, ReferenceUnit, RowUnit, Table, fold
+from dither.errors import QueryRefused
 from dither.plan import joins, nodes, phases, public_rows, separable, written
 from dither.plan.finish import NoisySource, as_table, join_noisy, no_table
 from dither.plan.rewriting import FinishTree
@@ -41,11 +42,35 @@ def from_clause(lowering: Lowering, tree: Tree, environment: Environment, *, rel
         case "EXPRESSION_LIST":
             return [written.values_table(lowering, tree).named(tree.alias)]
         case "TABLE_FUNCTION":
-            names = tree.take("column_name_alias") or []
-            return _renamed([written.function_table(lowering, tree, tree.alias)], tree, tree.alias, names)
+            return [_function_table(lowering, tree)]
         case "EMPTY":
             return no_table()
-    raise tree.refuse("P-123", f"This kind of table ({tree.type.replace('_', ' ').lower()}) is not supported in FROM.")
+    raise tree.refuse(
+        "P-123",
+        f"This kind of table ({tree.type.replace('_', ' ').lower()}) is not supported in FROM.",
+        hint=_OTHER_TABLES.get(tree.type, "Name a table of the catalog, a subquery, or VALUES."),
+    )
+
+
+_OTHER_TABLES = {
+    "PIVOT": "Write a column for each value: SELECT region, COUNT(*) FILTER (WHERE y = 2024) AS y2024 FROM ... GROUP "
+    "BY region; for rows in place of columns, UNION ALL.",
+    "SHOW_REF": "Schemas are told by `dither check` and `dither explain`; `dither try` shows invented rows.",
+}
+
+
+def _function_table(lowering: Lowering, tree: Tree) -> Relation:
+    names = [str(name) for name in tree.take("column_name_alias") or []]
+    function = str(tree.data["function"]["function_name"])
+    relation = written.function_table(lowering, tree, tree.alias)
+    if len(names) > 1:
+        raise tree.refuse("P-124", f"{len(names)} names for 1 column.")
+    relation = relation.named(tree.alias or function, names)
+    if names or not tree.alias:
+        return relation
+    # DuckDB knows the column by the table's name and by the function's.
+    by_function = replace(relation.columns[0], name=function, hidden=True)
+    return replace(relation, columns=(*relation.columns, by_function))
 
 
 def _base_table(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
@@ -53,7 +78,7 @@ def _base_table(lowering: Lowering, tree: Tree, environment: Environment) -> Sou
     schema_name, catalog_name = str(tree.take("schema_name") or ""), str(tree.take("catalog_name") or "")
     aliases = tree.take("column_name_alias") or []
     if tree.take("sample") is not None:
-        raise tree.refuse("S-151", "Sampling is not supported.")
+        raise tree.refuse("S-151", "Sampling is not supported.", hint="Ask of all rows; noise protects people.")
     tree.done()
     cte = environment.ctes.get(fold(name)) if not schema_name else None
     if cte is not None:
@@ -133,6 +158,23 @@ def _subquery(lowering: Lowering, tree: Tree, environment: Environment) -> Sourc
     return _renamed(_as_source(lowering.query(node, environment), alias), tree, alias, names)
 
 
+def _beside(refusal: QueryRefused, left: Source, tree: Tree) -> QueryRefused:
+    """A refusal of what stands right of a join: a name it does not know may be one of the left side's (LATERAL)."""
+    if refusal.code != "N-101" or refusal.span is None:
+        return refusal
+    start, length = refusal.span
+    qualifier = tree.text[start : start + length].rpartition(".")[0].rpartition(".")[2]
+    columns = left.columns if isinstance(left, NoisySource) else [c for one in left for c in one.shown()]
+    if not qualifier or fold(qualifier) not in {fold(table) for table, _ in columns}:
+        return refusal
+    return QueryRefused(
+        "A subquery in FROM cannot name columns of the tables beside it (LATERAL).",
+        code="P-132",
+        span=refusal.span,
+        hint="Join it: ... JOIN o ON o.unit = t.unit; or write (SELECT SUM(x) FROM o WHERE o.unit = t.unit) as value.",
+    )
+
+
 def _as_source(lowered: Lowered, alias: str) -> Source:
     match lowered:
         case Relation():
@@ -143,7 +185,10 @@ def _as_source(lowered: Lowered, alias: str) -> Source:
 
 def _join(lowering: Lowering, tree: Tree, environment: Environment, released: bool) -> Source:
     left = from_clause(lowering, tree.need_child("left"), environment, released=released)
-    right = from_clause(lowering, tree.need_child("right"), environment, released=released)
+    try:
+        right = from_clause(lowering, tree.need_child("right"), environment, released=released)
+    except QueryRefused as refusal:
+        raise _beside(refusal, left, tree) from None
     if released:
         left, right = (public_rows.as_noisy(lowering, side, tree) for side in (left, right))
     kind, reference = str(tree.take("join_type")).lower(), str(tree.take("ref_type"))
@@ -165,7 +210,11 @@ def _join(lowering: Lowering, tree: Tree, environment: Environment, released: bo
         "semi",
         "anti",
     ):
-        raise tree.refuse("S-115", f"This kind of join ({reference.lower()} {kind}) is not supported.")
+        raise tree.refuse(
+            "S-115",
+            f"This kind of join ({reference.lower()} {kind}) is not supported.",
+            hint=_OTHER_JOINS.get(reference, "Inner, left, right, full, cross, semi and anti joins are."),
+        )
     a, b = _one(lowering, left, tree), _one(lowering, right, tree)
     on = tree.child("condition")
     tree.done()
@@ -183,6 +232,13 @@ def _join(lowering: Lowering, tree: Tree, environment: Environment, released: bo
     plan_kind: nodes.JoinKind = "full" if kind == "outer" else kind  # type: ignore[assignment]
     joined = joins.join(a, b, plan_kind, condition, lowering.ids, lowering.facts, tree.span)
     return [_merge_using(joined, a, b, using, plan_kind, tree)]
+
+
+_OTHER_JOINS = {
+    "ASOF": "Join on the unit and the inequality, and keep the nearest row: QUALIFY ROW_NUMBER() OVER (PARTITION BY "
+    "unit, ... ORDER BY ... DESC) = 1.",
+    "POSITIONAL": "Which rows stand beside each other there is storage order. Join on the unit: ON a.unit = b.unit.",
+}
 
 
 def _one(lowering: Lowering, relations: list[Relation], tree: Tree) -> Relation:

@@ -37,6 +37,9 @@ MOST_ALIASES = 1_000
 """Aliases written out in one SELECT, those that aliases name included."""
 
 
+SAME_IN_GROUP = ("any_value", "arbitrary", "first", "last", "min", "max", "mode")
+
+
 @dataclass(frozen=True)
 class GroupKeys:
     """GROUP BY: all key expressions, and which of them form each grouping set."""
@@ -128,6 +131,9 @@ def select(
     builder.in_select_list = False
     having = rewriter.optional(tree, "having")
     qualify = rewriter.optional(tree, "qualify")
+    if not builder.aggregates and keys.exprs and len(keys.sets) == 1:
+        # Groups and nothing of them, as in SELECT DISTINCT: listed where the (noisy) count is at least 1.
+        having = finish.both(having, rewriter.expr(Tree(finish.some_rows(), tree.text)))
     modifiers = Rewriter(replace=builder.replace_in_order).modifiers(tree)
     tree.done()
     # Groups that HAVING leaves out are not in the totals: those are then no running totals of all groups.
@@ -220,6 +226,9 @@ class _Grouped:
     def replace(self, tree: Tree) -> Json | None:
         """A key, an aggregate or GROUPING() as a column of the noisy table; None for what is to be looked into."""
         if tree.kind == "FUNCTION" and str(tree.data.get("function_name")).lower() in AGGREGATES:
+            same = self._same_in_group(tree)
+            if same is not None:
+                return finish.column_named(f"k{same}")
             listed = quantile_lists.calls_of(tree, self.binder)
             if listed is None:
                 return finish.column_named(self._known(aggregate_call(tree, self.binder)))
@@ -240,6 +249,16 @@ class _Grouped:
         if tree.kind == "COLUMN_REF":
             return self._alias(tree)
         return None
+
+    def _same_in_group(self, tree: Tree) -> int | None:
+        """The key that ANY_VALUE, FIRST, MIN, ... are of: all rows of a group have it alike: it is the key."""
+        plain = not any(tree.data.get(part) for part in ("filter", "distinct"))
+        arguments = tree.data.get("arguments") or []
+        name = str(tree.data["function_name"]).lower()
+        ordered = (tree.data.get("order_bys") or {}).get("orders")
+        if name not in SAME_IN_GROUP or not plain or ordered or len(arguments) != 1 or len(self.keys.sets) != 1:
+            return None
+        return self._key(Tree(arguments[0]["expression"], tree.text))
 
     def replace_in_order(self, tree: Tree) -> Json | None:
         """As `replace`, but in ORDER BY an alias or an ordinal comes first."""

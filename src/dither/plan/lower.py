@@ -16,7 +16,7 @@ from typing import Any
 from dither.catalog.model import Catalog, fold
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
-from dither.plan import finish, grouped, joins, nodes, phases, rows, running, separable, set_operations
+from dither.plan import finish, grouped, joins, nodes, phases, public_rows, rows, running, separable, set_operations
 from dither.plan.choices import Choices
 from dither.plan.cubes import find_cubes
 from dither.plan.from_clause import Source, from_clause
@@ -80,6 +80,8 @@ class Lowering:
             match lowered:
                 case FinishTree():
                     return self.planned(lowered, text)
+                case Relation(protected=False):
+                    raise _public_rows()
                 case Relation():
                     raise _raw_rows(lowered)
         except QueryRefused as refusal:
@@ -257,7 +259,11 @@ class Lowering:
             body = Tree(cte.take("query_node"), tree.text)
             cte.take("materialized")
             if body.type == "RECURSIVE_CTE_NODE":
-                raise body.refuse("S-152", "Recursive queries are not supported.")
+                raise body.refuse(
+                    "S-152",
+                    "Recursive queries are not supported.",
+                    hint="Rows of numbers or days come from range(1, 6) or generate_series(DATE '2024-01-01', ...).",
+                )
             names = [str(name) for name in cte.take("aliases") or []]
             cte.done()
             ctes[fold(entry["key"])] = (body, names, Environment(dict(ctes)))
@@ -282,12 +288,21 @@ class Lowering:
         if not children:
             children = [tree.need_child("left"), tree.need_child("right")]
         lowered = [self.query(child, environment) for child in children]
+        if any(isinstance(part, FinishTree) for part in lowered):
+            lowered = [
+                public_rows.as_select(self, part, tree) if isinstance(part, Relation) and not part.protected else part
+                for part in lowered
+            ]
         noisy = [part for part in lowered if isinstance(part, FinishTree)]
         if len(noisy) == len(lowered):
             return finish.set_operation(tree, noisy)
         relations = [part for part in lowered if isinstance(part, Relation)]
         if len(relations) != len(lowered):
-            raise tree.refuse("S-142", "This combines an aggregated table with rows of people.")
+            raise tree.refuse(
+                "S-142",
+                "This combines an aggregated table with rows of people.",
+                hint="Aggregate both sides: SELECT g, COUNT(*) FROM ... GROUP BY g on each.",
+            )
         if tree.children("modifiers"):
             raise tree.refuse(
                 "S-153", "ORDER BY and LIMIT cut rows by storage order here.", hint="Use them after aggregating."
@@ -367,6 +382,14 @@ def _linked(left: Relation, right: Relation, parts: list[Expr]) -> bool:
         return joins.unit_pairs(left, right, tuple(parts))
     a, b = left.ids(), right.ids()
     return any(columns_of(part) & a and columns_of(part) & b and columns_of(part) <= a | b for part in parts)
+
+
+def _public_rows() -> QueryRefused:
+    return QueryRefused(
+        "This SELECT reads only public rows.",
+        code="S-102",
+        hint="Ask the database itself: public tables need no noise.",
+    )
 
 
 def _raw_rows(relation: Relation) -> QueryRefused:

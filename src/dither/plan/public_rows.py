@@ -10,7 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dither.plan import finish
+from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Relation
+from dither.sql import embedded
+from dither.sql.names import NamedColumn
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name, quote_text, sql_type
 from dither.sql.types import Type
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from dither.plan.from_clause import Source
     from dither.plan.lower import Lowering
 
-__all__ = ["MOST_ROWS", "as_noisy"]
+__all__ = ["MOST_ROWS", "as_noisy", "as_select"]
 
 MOST_ROWS = 2_000
 """Rows of a public table that are written into a finish."""
@@ -36,12 +39,24 @@ def as_noisy(lowering: Lowering, source: Source, tree: Tree) -> finish.NoisySour
     return whole
 
 
+def as_select(lowering: Lowering, relation: Relation, tree: Tree) -> FinishTree:
+    """Public rows as a SELECT of the finish, to be combined with aggregated ones."""
+    body, columns = _rows_sql(lowering, relation, tree)
+    node = embedded.parse_json(body)["statements"][0]["node"]
+    return FinishTree(node, tuple(c.name for c in columns), ("derived",) * len(columns), frozenset())
+
+
 def _written(lowering: Lowering, relation: Relation, tree: Tree) -> finish.NoisySource:
+    body, columns = _rows_sql(lowering, relation, tree)
+    return finish.public_table(body, columns[0].qualifier, [column.name for column in columns])
+
+
+def _rows_sql(lowering: Lowering, relation: Relation, tree: Tree) -> tuple[str, list[NamedColumn]]:
     count = lowering.facts.count(relation.node)
     if count > MOST_ROWS:
         raise tree.refuse(
             "S-117",
-            f"A public table of {count:,} rows is too large to be joined with an aggregated one; at most {MOST_ROWS:,}.",
+            f"A public table of {count:,} rows is too large beside an aggregated one; at most {MOST_ROWS:,}.",
             hint="Join it below the aggregate, with people's rows.",
         )
     columns = [column for column in relation.columns if not column.hidden]
@@ -54,7 +69,7 @@ def _written(lowering: Lowering, relation: Relation, tree: Tree) -> finish.Noisy
     else:
         nulls = ", ".join(f"CAST(NULL AS {sql_type(type)})" for type in types)
         body = f"SELECT * FROM (VALUES ({nulls})) AS v({names}) WHERE FALSE"
-    return finish.public_table(body, columns[0].qualifier, [column.name for column in columns])
+    return body, columns
 
 
 def _text(value: object, type: Type) -> str:

@@ -446,7 +446,10 @@ class _Compiler:
         """The expression, when it is a number within bounds one person's row cannot leave."""
         name = display_name(aggregate.function)
         if not expr.type.is_numeric:
-            raise aggregate.refuse("F-120", f"{name} needs numbers; found {expr.type}.")
+            shown = aggregate.written[0] if aggregate.written else "x"
+            raise aggregate.refuse(
+                "F-120", f"{name} needs numbers; found {expr.type}.", hint=_as_numbers(name, shown, expr.type)
+            )
         assert expr.lo is not None and expr.hi is not None
         if magnitude(expr.lo, expr.hi) > _largest_bound(expr.type):
             place = self.relation.sources.get(str(expr.args[0].payload)) if expr.op == "read" else None
@@ -455,7 +458,8 @@ class _Compiler:
                 return with_bounds(expr, chosen)
             column = next((str(e.payload[0].name) for e in _reads(expr)), None)  # type: ignore[index,union-attr]
             named = f" on `{column}`" if column else ""
-            example = f"{name}(LEAST(GREATEST({column or 'x'}, 0), 500))"
+            short = [text for text in aggregate.written if len(text) <= 40]
+            example = f"{name}(LEAST(GREATEST({short[0] if len(short) == 1 else column or 'x'}, 0), 500))"
             raise aggregate.refuse(
                 "B-104",
                 f"{name} needs bounds{named}; the catalog has none.",
@@ -463,6 +467,19 @@ class _Compiler:
                 owner_hint=f"Declare `bounds = [0, 500]`{named}, or write {example}.",
             )
         return expr
+
+
+def _as_numbers(name: str, shown: str, type: Type) -> str:
+    match type.kind:
+        case Kind.BOOLEAN:
+            return f"Write {name}(CAST({shown} AS INTEGER)): the share of those for which it holds."
+        case Kind.DATE | Kind.TIMESTAMP:
+            return f"Write {name}(EPOCH({shown})), MEDIAN({shown}), or {name}({shown} - DATE '2020-01-01')."
+        case Kind.TEXT:
+            return (
+                f"Which texts there are is a question about groups: SELECT {shown}, COUNT(*) FROM ... GROUP BY {shown}."
+            )
+    return "Write a number inside it."
 
 
 # Beyond these an expression counts as unbounded: its range is what its type holds, not what anyone declared.

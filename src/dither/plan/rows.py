@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dither.plan import distinct_on, grouped, separable, set_operations, stars, unit_rows
+from dither.plan import distinct_on, finish, grouped, separable, set_operations, stars, unit_rows
 from dither.plan.separable import Relation
-from dither.sql import embedded
 from dither.sql.expressions import Expr, conjuncts
 from dither.sql.names import Scope
 from dither.sql.naming import item_name
@@ -44,11 +43,10 @@ def is_distinct_groups(tree: Tree, relation: Relation) -> bool:
 
 def as_grouped(tree: Tree) -> Tree:
     """The same as GROUP BY all its columns: a group is listed when its (noisy) row count is at least 1."""
-    having = embedded.parse_json("SELECT count(*) >= 1")["statements"][0]["node"]["select_list"][0]
     changed = {
         "group_expressions": [{**item, "alias": ""} for item in tree.data["select_list"]],
         "group_sets": [list(range(len(tree.data["select_list"])))],
-        "having": having,
+        "having": finish.some_rows(),
         "modifiers": [m for m in tree.data["modifiers"] if m["type"] != "DISTINCT_MODIFIER"],
         "where_clause": None,
         "cte_map": {"map": []},
@@ -98,8 +96,11 @@ def with_where_written_out(tree: Tree, scope: Scope) -> Tree:
                 f"`{path[0]}` is an aggregate; WHERE looks at one row by itself.",
                 hint="Write the condition in HAVING.",
             )
-    changed = {"where_clause": _with_aliases(Tree(where, tree.text), plain, scope).data, "from_table": None}
-    return Tree({**tree.data, **changed}, tree.text)
+    condition = _with_aliases(Tree(where, tree.text), plain, scope).data
+    changed = Tree({**tree.data, "where_clause": condition}, tree.text)
+    for field in ("from_table", "sample"):
+        changed.take(field)
+    return changed
 
 
 def _names_in(data: Any) -> list[dict[str, Any]]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from dither.plan import finish, grouped, joins, separable, stars, unit_rows
 from dither.plan.from_clause import from_clause
 from dither.plan.separable import Relation
-from dither.sql import embedded
+from dither.sql import embedded, row_values
 from dither.sql.bind import Binder, call_of
-from dither.sql.expressions import Expr, columns_of, conjuncts, literal
+from dither.sql.expressions import Expr, and_all, columns_of, conjuncts, literal
 from dither.sql.functions import logic
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import Tree
@@ -105,7 +105,8 @@ def _found(lowering: Lowering, relation: Relation, tree: Tree, environment: Envi
         raise tree.refuse(
             "S-160",
             "This kind of subquery cannot stand here.",
-            hint="Use it as a condition of its own in WHERE, or match it on the unit alone.",
+            hint="Use it as a condition of its own in WHERE, or match it on the unit alone; x > ALL (SELECT y ...) is "
+            "NOT EXISTS (SELECT 1 ... AND NOT x > y).",
         )
     tree.take("comparison_type")
     tree.done()
@@ -199,12 +200,26 @@ def _is_unit_match(condition: Expr, outer: Relation, inner: Relation) -> bool:
 
 def _in(lowering: Lowering, relation: Relation, tree: Tree, environment: Environment, negated: bool) -> Relation:
     """x [NOT] IN (SELECT y ...). NOT IN is false or unknown as soon as x or some y is NULL, unless nothing is there."""
-    subject = Binder(relation.scope, now=lowering.now).bind(tree.need_child("child"))
+    child = tree.need_child("child")
+    parts = row_values.parts_of(child) if row_values.is_row(child) else [child]
+    subjects = [Binder(relation.scope, now=lowering.now).bind(part) for part in parts]
     inner, condition, outputs = _correlated(lowering, relation, tree, environment)
     tree.take("comparison_type")
-    if len(outputs) != 1:
-        raise tree.refuse("P-125", f"IN takes a subquery with one column; this one has {len(outputs)}.")
-    equal = logic.compare(call_of(tree, "IN", subject, outputs[0]), "=")
+    if len(outputs) != len(subjects):
+        raise tree.refuse(
+            "P-125",
+            f"IN takes a subquery with {'one column' if len(subjects) == 1 else f'{len(subjects)} columns'}; this one "
+            f"has {len(outputs)}.",
+        )
+    if negated and len(subjects) > 1:
+        raise tree.refuse(
+            "S-123",
+            "NOT IN of a row and a subquery is not supported.",
+            hint="Write NOT EXISTS (SELECT 1 FROM ... WHERE inner.a = outer.a AND inner.b = outer.b).",
+        )
+    subject = subjects[0]
+    same = [logic.compare(call_of(tree, "IN", s, o), "=") for s, o in zip(subjects, outputs, strict=True)]
+    equal = and_all(same) or _true()
     if negated:
         for side in (subject, outputs[0]):
             if side.nullable:

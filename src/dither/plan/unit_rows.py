@@ -29,6 +29,8 @@ __all__ = ["WindowBinder", "aggregate", "joined_aggregate"]
 RANKINGS = ("row_number", "rank", "dense_rank", "ntile")
 SHARES = ("percent_rank", "cume_dist")
 SHIFTS = ("lag", "lead", "first_value", "last_value", "nth_value")
+COUNTS = ("count", "count_star")
+"""Never NULL. COUNT_IF is, as in DuckDB, where its condition is unknown on every row."""
 SIMPLE = {
     "count": "count", "count_star": "count_star", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max",
     "bool_and": "bool_and", "bool_or": "bool_or", "count_if": "count_if", "countif": "count_if",
@@ -91,7 +93,7 @@ def joined_aggregate(lowering: Lowering, outer: Relation, inner: Relation, item:
     facts = lowering.facts
     joined = joins.join(outer, per_unit, "left", match, lowering.ids, facts, item.span)
     visible = replace(joined, columns=joined.columns[: len(outer.columns)])
-    counts = {column for a, column in collected if a.function in ("count", "count_star", "count_if", "countif")}
+    counts = {column for a, column in collected if a.function in COUNTS}
     zero = literal(0)
     filled = {
         column: logic.coalesce(call_of(item, "COALESCE", replace(column, nullable=True), zero))
@@ -194,7 +196,7 @@ class WindowBinder(Binder):
             function = "count_star" if SIMPLE[name] == "count" and not args else SIMPLE[name]
             aggregate = Aggregate(function, args, filter)
             type, lo, hi = _result(aggregate, tau, tree)
-            column = make_column(identifier, type, nullable=not function.startswith("count"), lo=lo, hi=hi)
+            column = make_column(identifier, type, nullable=function not in COUNTS, lo=lo, hi=hi)
             name = "count" if function == "count_star" else function
             if type.kind is Kind.DOUBLE and function in ("sum", "avg"):
                 # On the integer grid, where no frame's sum depends on the order of additions.
@@ -230,7 +232,7 @@ def _special(
             if known == found:
                 return column
         type, lo, hi = _result(found, relation.tau, node)
-        nullable = found.function not in ("count", "count_star", "count_if", "countif")
+        nullable = found.function not in COUNTS
         column = make_column(lowering.ids.column(), type, nullable=nullable, lo=lo, hi=hi, length=_length(found))
         collected.append((found, column))
         return column
