@@ -88,8 +88,6 @@ SELECT region FROM D EXCEPT SELECT region FROM T GROUP BY region HAVING COUNT(*)
 -- same
 SELECT COUNT(*) FROM (SELECT uid, age FROM T WHERE age < 30 UNION ALL BY NAME SELECT age, uid FROM T WHERE age > 80) AS x;
 -- same
-SELECT [COUNT(*), SUM(age)] AS l FROM T;
--- same
 SELECT age AS a, COUNT(*) FROM T WHERE a > 40 GROUP BY a ORDER BY a LIMIT 5;
 -- same
 SELECT region[2] AS c, COUNT(*) FROM T GROUP BY c;

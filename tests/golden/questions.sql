@@ -523,12 +523,16 @@ SELECT COUNT(*) FROM t WHERE age = CAST('twelve' AS INTEGER);
 SELECT COUNT(*) FROM t WHERE age BETWEEN SYMMETRIC 30 AND 20;
 -- refuse P-121
 SELECT COUNT(*) FROM t WHERE TRY(age + 1) > 3;
--- refuse P-121
+-- same
 SELECT COUNT(*) FROM t WHERE note[1] = 'n';
 -- refuse P-121
+SELECT COUNT(*) FROM t WHERE note[age] = 'n';
+-- refuse P-121
 SELECT COUNT(*) FROM t WHERE note COLLATE nocase = 'N1';
--- refuse F-101
-SELECT COUNT(*) FROM t WHERE (age, note) = (20, 'n1');
+-- same
+SELECT COUNT(*) FROM t WHERE (age, note) = (20, 'n1') OR (note, flag) <> ('n2', TRUE) OR (age, note) NOT IN ((20, 'n1'));
+-- refuse F-121
+SELECT COUNT(*) FROM t WHERE (age, note) = (20, 'n1', 3);
 -- refuse F-101
 SELECT COUNT(*) FROM t WHERE note ->> 'a' = 'x';
 -- refuse P-1

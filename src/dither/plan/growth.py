@@ -180,8 +180,8 @@ def _of_function(call: Json, column: int, aliases: dict[str, int]) -> int:
         case "regexp_replace", [text, _, new, *_]:
             found = _replaced(text, new, _constant(args[2]), everywhere=len(args) > 3)
         case "list_value", _:
-            # Printed as a text, each has a comma and a space.
-            found = sum(max(length, _OTHER) + 2 for length in lengths)
+            # Ours alone, of chosen numbers and dates; printed as a text, each has a comma and a space.
+            found = len(lengths) * _OTHER
         case "strftime", _:
             found = 16 * max(lengths, default=0)
         case _:

@@ -74,7 +74,6 @@ FINISH_FUNCTIONS = frozenset(
         "replace",
         "lpad",
         "rpad",
-        "list_value",
         "reverse",
         "left",
         "right",
@@ -102,6 +101,7 @@ _AS_SHOWN = "Format numbers where they are shown; ROUND, CAST, CONCAT, LPAD and 
 UNLISTED = {
     **dict.fromkeys(["format", "printf", "bar", "format_bytes"], _AS_SHOWN),
     "typeof": "Types are public: dither explain names them.",
+    "list_value": "Give each value a column of its own.",
     "struct_pack": "Give each value a column of its own.",
     "unnest": "Groups are rows already: GROUP BY what should stand in rows.",
 }

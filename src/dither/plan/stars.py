@@ -91,7 +91,7 @@ def _chosen(star: Tree, columns: Sequence[Column]) -> list[int]:
         for name in names:
             if name.lower() not in by_name:
                 raise star.refuse("N-101", f"There is no column `{name}` here.", hint=_listed(columns))
-        return [by_name[name.lower()] for name in names]
+        return sorted({by_name[name.lower()] for name in names})
     pattern = literal_of(wanted).payload if wanted.kind == "CONSTANT" else None
     if not isinstance(pattern, str):
         raise star.refuse(
