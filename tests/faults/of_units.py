@@ -99,6 +99,31 @@ def stored_rows_that_were_not_cut(original: Any) -> Any:
 
 
 @plant(
+    "dither.engines.unit_calls.to_sql",
+    check="sensitivity",
+    audit=moved("SELECT SUM(a) FROM (SELECT uid, ARG_MAX(k, flag) AS a FROM t GROUP BY uid) AS q"),
+)
+def picked_values_by_storage_order(original: Any) -> Any:
+    """Of a unit's rows that tie, the value of the first as stored is picked."""
+
+    def to_sql(call: nodes.AggregateCall, condition: str) -> str:
+        assert call.arg is not None and call.second is not None
+        return f"first({print_expr(call.arg)} ORDER BY {print_expr(call.second)} DESC){condition}"
+
+    return to_sql
+
+
+@plant(
+    "dither.plan.joins.public_copies",
+    check="sensitivity",
+    audit=moved("SELECT COUNT(*) FROM t JOIN (VALUES (7), (7), (0)) AS v(n) ON t.k = v.n"),
+)
+def a_written_row_met_once(original: Any) -> Any:
+    """A join with a table written in the question is priced as if each row met one of its rows."""
+    return lambda *given: 1
+
+
+@plant(
     "dither.engines.relations._window_sql",
     check="sensitivity",
     audit=moved(
