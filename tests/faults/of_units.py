@@ -99,6 +99,18 @@ def stored_rows_that_were_not_cut(original: Any) -> Any:
 
 
 @plant(
+    "dither.plan.separable._most_left",
+    check="sensitivity",
+    audit=moved(
+        "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x) AS r FROM t) AS q WHERE r <= 2"
+    ),
+)
+def a_cut_by_number_that_counts_one_row_too_few(original: Any) -> Any:
+    """After `rn <= 2` one row of a unit is priced, and two are there."""
+    return lambda relation, part: max(1, original(relation, part) - 1)
+
+
+@plant(
     "dither.engines.unit_calls.to_sql",
     check="sensitivity",
     audit=moved("SELECT SUM(a) FROM (SELECT uid, ARG_MAX(k, flag) AS a FROM t GROUP BY uid) AS q"),

@@ -262,6 +262,33 @@ SELECT * EXCLUDE (n) FROM (SELECT region, COUNT(*) AS n, AVG(age) AS a FROM T GR
 -- same
 SELECT region, 1000.0 * COUNT(*) FILTER (WHERE age >= 65) / COUNT(*) AS per_1000 FROM T GROUP BY region;
 
+-- Where values are NULL -----------------------------------------------------------------------------------------------
+
+-- same
+SELECT b, COUNT(*) FROM (SELECT uid, BOOL_AND(region = 'R1') FILTER (WHERE age > 80) AS b FROM T GROUP BY uid) AS x GROUP BY b;
+-- same
+SELECT COUNT(*), COUNT(m), AVG(m) FROM (SELECT uid, MEDIAN(income) FILTER (WHERE region = 'R1') AS m FROM T GROUP BY uid) AS x;
+-- same
+SELECT COUNT(*), COUNT(m) FROM (SELECT uid, VAR_POP(age) FILTER (WHERE region = 'R0') AS m FROM T GROUP BY uid) AS x;
+-- same
+SELECT COUNT(*), COUNT(m), SUM(m) FROM (SELECT uid, ARG_MAX(age, income) FILTER (WHERE region = 'R3') AS m FROM T GROUP BY uid) AS x;
+-- same
+SELECT COUNT(*) FROM T WHERE age NOT IN (SELECT age FROM T AS u WHERE u.uid = T.uid AND u.d < T.d);
+-- same
+SELECT COUNT(*), SUM(c) FROM (SELECT uid, SUM(age) OVER (PARTITION BY uid ORDER BY d ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) AS c FROM T WHERE d IS NOT NULL) AS x;
+-- same
+SELECT COUNT(*), COUNT(c) FROM (SELECT uid, AVG(income) OVER (PARTITION BY uid ORDER BY d ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) AS c FROM T WHERE d IS NOT NULL) AS x;
+-- same
+SELECT COUNT(T.uid), COUNT(O.uid), COUNT(*), SUM(COALESCE(T.age, O.amt)) FROM T FULL JOIN O ON T.uid = O.uid AND O.amt > 400;
+-- same
+SELECT AVG(age) FILTER (WHERE income IS NULL), CORR(age, income), COVAR_SAMP(income, age), REGR_COUNT(age, income) FROM T;
+-- same
+SELECT COUNT(*) FROM T WHERE (age, region) IN ((40, 'R1'), (NULL, 'R2'), (41, NULL));
+-- same
+SELECT COUNT(*) FROM T WHERE (age, region) NOT IN ((40, 'R1'), (NULL, 'R2'), (41, NULL));
+-- same
+SELECT s, COUNT(*) FROM T JOIN (VALUES ('R1', NULL), (NULL, 'x'), ('R2', 'y')) AS v(r, s) ON v.r IS NOT DISTINCT FROM T.region GROUP BY s;
+
 -- Mended: each was wrong once ----------------------------------------------------------------------------------------
 
 -- same

@@ -135,6 +135,11 @@ RELATIONS |= {
     "PERCENT_RANK() OVER (PARTITION BY uid ORDER BY x) > 0.3 AS flag, d FROM t "
     "WINDOW w AS (PARTITION BY uid ORDER BY k ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
     "distinct on": f"SELECT DISTINCT ON (uid, d) {_COLUMNS} FROM t ORDER BY uid, d, k DESC, x",
+    "first row": "SELECT * FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x, k) = 1",
+    "first rows": f"SELECT {_COLUMNS} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY d) AS rn "
+    "FROM t) AS q WHERE rn BETWEEN 2 AND 2 AND rn < 9",
+    "first row again": f"SELECT a.{_COLUMNS.replace(', ', ', a.')} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY uid "
+    "ORDER BY x) AS rn FROM t) a JOIN (SELECT uid AS u, k AS other FROM t) b ON a.uid = b.u WHERE a.rn = 1",
     "values": f"SELECT {_WITH_O} FROM t JOIN (VALUES (7, 'x'), (7, 'y'), (-2, 'z'), (NULL, 'n')) AS v(n, s) "
     "ON t.k = v.n",
     "range": f"SELECT {_WITH_O} FROM t JOIN range(8) AS r ON t.k >= r",

@@ -16,7 +16,7 @@ from dither.catalog.model import Catalog, Column, ColumnUnit, ReferenceUnit, Row
 from dither.catalog.schema import SchemaTable, column_type
 from dither.plan import nodes
 from dither.plan.reads import read_column
-from dither.sql.expressions import Expr, Payload, columns_of, make_column
+from dither.sql.expressions import Expr, Payload, columns_of, conjuncts, make_column
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.naming import apart
 from dither.sql.types import Kind, Type
@@ -79,6 +79,8 @@ class Relation:
     """Ids that an outer join may have made NULL."""
     given: tuple[frozenset[str], int | None] | None = None
     """Of a released result: the ids of all its group columns, and the most rows it can have (None: unknown)."""
+    numbering: frozenset[str] = frozenset()
+    """Ids of columns that number each unit's rows: ROW_NUMBER over partitions by the unit and by nothing else."""
     written: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
     """Id of a column of a table written out in the question -> its values, row by row."""
 
@@ -172,7 +174,28 @@ def _as_stored_in_order(
 
 def filter_rows(relation: Relation, condition: Expr) -> Relation:
     """WHERE: a row stays or goes by itself. Proof: docs/proofs/plan/filter-project.md."""
-    return replace(relation, node=nodes.Filter(relation.node, condition))
+    tau = min([relation.tau, *(_most_left(relation, part) for part in conjuncts(condition))])
+    return replace(relation, node=nodes.Filter(relation.node, condition), tau=tau)
+
+
+def _most_left(relation: Relation, part: Expr) -> int:
+    """Most rows of a unit that pass a condition on their number, as in `rn <= 3`; its tau of any other condition.
+    Proof: docs/proofs/plan/unit-window.md."""
+    column, *ends = part.args or (part,)
+    numbered = column.is_column and column.payload in relation.numbering
+    known = [end.payload for end in ends if end.is_literal and type(end.payload) is int]
+    if not numbered or len(known) < len(ends):
+        return relation.tau
+    match part.op, known:
+        case "equal", [_]:
+            return min(relation.tau, 1)
+        case "less_or_equal", [most]:
+            return min(relation.tau, max(1, int(most)))
+        case "less", [above]:
+            return min(relation.tau, max(1, int(above) - 1))
+        case "between", [least, most]:
+            return min(relation.tau, max(1, int(most) - int(least) + 1))
+    return relation.tau
 
 
 def project(relation: Relation, outputs: list[tuple[str, Expr]], ids: Ids) -> Relation:
@@ -241,6 +264,7 @@ def unit_aggregate(
         partial=frozenset(),
         tau=1 if others == 0 else relation.tau,
         definitions=definitions,
+        numbering=frozenset(),
     )
 
 
@@ -248,7 +272,13 @@ def unit_window(relation: Relation, windows: list[tuple[nodes.WindowCall, Expr]]
     """Window functions within one unit: every row stays. Proof: docs/proofs/plan/unit-window.md."""
     ids = tuple(sorted(relation.ids()))
     calls = tuple((str(column.payload), call) for call, column in windows)
-    return replace(relation, node=nodes.UnitWindow(relation.node, calls, ids))
+    numbering = {
+        id
+        for id, call in calls
+        if call.function == "row_number" and all(p.is_column and p.payload in relation.total for p in call.partition)
+    }
+    node = nodes.UnitWindow(relation.node, calls, ids)
+    return replace(relation, node=node, numbering=relation.numbering | numbering)
 
 
 def unit_columns(relation: Relation) -> frozenset[str]:

@@ -143,7 +143,9 @@ class WindowBinder(Binder):
         frame = _frame(tree)
         if tree.take("distinct") or tree.take("ignore_nulls") or tree.take("arg_orders"):
             raise tree.refuse(
-                "S-157", "DISTINCT, IGNORE NULLS and ORDER BY inside a window's arguments are not supported."
+                "S-157",
+                "DISTINCT, IGNORE NULLS and ORDER BY inside a window's arguments are not supported.",
+                hint="Leave rows out below it: FROM (SELECT * FROM t WHERE x IS NOT NULL).",
             )
         tree.take("has_ignore_nulls")
         extra = [inner.bind(e) for e in (tree.child("offset_expr"), tree.child("default_expr")) if e is not None]
