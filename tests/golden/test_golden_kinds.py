@@ -91,3 +91,32 @@ def test_a_refusal_stands_at_its_place_and_leads_to_an_answer(
     if kind.instead:
         assert refusal.hint
         assert_answered(world, plain, kind.instead)
+
+
+# Not asked above, where what is released is so accurate that its intervals have no width.
+COUNTED = "SELECT region, COUNT(*) AS n FROM T WHERE age > 19 GROUP BY region"
+
+
+@pytest.mark.parametrize(
+    ("sql", "place"),
+    [
+        (f"SELECT n, label FROM ({COUNTED}) AS x LEFT JOIN D USING (region)", 0),
+        (f"SELECT * FROM ({COUNTED}) AS x", 1),
+        (f"SELECT n - v.target AS gap FROM ({COUNTED}) AS x, (VALUES ('R1', 400)) AS v(r, target) WHERE r = region", 0),
+        ("SELECT REGR_SLOPE(income, age) AS slope FROM T WHERE age > 19", 0),
+        ("SELECT KURTOSIS(age) AS k FROM T WHERE age > 19", 0),
+    ],
+)  # fmt: skip
+def test_numbers_beside_public_ones_and_new_aggregates_have_intervals(world: World, sql: str, place: int) -> None:
+    answer = world.session.ask(sql, epsilon=1)
+    low, high = answer.intervals[place]
+    assert (low <= high).all() and (low < high).any()
+
+
+def test_the_first_row_of_each_person_is_priced_as_one(world: World) -> None:
+    for rows in (
+        "SELECT DISTINCT ON (uid) uid, region FROM T ORDER BY uid, d",
+        "SELECT uid, region FROM T QUALIFY ROW_NUMBER() OVER (PARTITION BY uid ORDER BY d) = 1",
+    ):
+        (measure,) = world.priced(f"SELECT COUNT(*) FROM ({rows}) AS x").measures
+        assert measure.vectors[0].distance == 1

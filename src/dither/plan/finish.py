@@ -154,17 +154,21 @@ def as_table(whole: FinishTree, alias: str, names: Sequence[str] = ()) -> NoisyS
     return NoisySource(shell, whole.measures, whole, alias, keyed, columns)
 
 
-def public_table(sql: str, alias: str, names: Sequence[str]) -> NoisySource:
-    """Public rows, written out by a SELECT of our own, as a table of a FROM clause."""
+def public_table(sql: str, alias: str, names: Sequence[str], *, different: bool) -> NoisySource:
+    """Public rows, written out by a SELECT of our own, as a table of a FROM clause.
+    different: no two rows are alike, so that their values tell them apart."""
     shell = _from_of(f"SELECT * FROM ({sql}) AS x")
     shell["alias"] = alias
-    return NoisySource(shell, frozenset(), alias=alias, columns=tuple((alias, name) for name in names))
+    columns = tuple((alias, name) for name in names)
+    keyed = row_keys.KeyedSource(shell, shell, columns) if different else None
+    return NoisySource(shell, frozenset(), alias=alias, keyed=keyed, columns=columns)
 
 
 def cross_noisy(left: NoisySource, right: NoisySource) -> NoisySource:
     """Every row of one beside every row of the other."""
     tree = {**_from_of("SELECT * FROM x, y"), "left": left.tree, "right": right.tree}
-    return NoisySource(tree, left.measures | right.measures, columns=(*left.columns, *right.columns))
+    keyed = row_keys.joined(tree, left.keyed, right.keyed)
+    return NoisySource(tree, left.measures | right.measures, keyed=keyed, columns=(*left.columns, *right.columns))
 
 
 def no_table() -> NoisySource:

@@ -41,17 +41,18 @@ def as_noisy(lowering: Lowering, source: Source, tree: Tree) -> finish.NoisySour
 
 def as_select(lowering: Lowering, relation: Relation, tree: Tree) -> FinishTree:
     """Public rows as a SELECT of the finish, to be combined with aggregated ones."""
-    body, columns = _rows_sql(lowering, relation, tree)
+    body, columns, _ = _rows_sql(lowering, relation, tree)
     node = embedded.parse_json(body)["statements"][0]["node"]
     return FinishTree(node, tuple(c.name for c in columns), ("derived",) * len(columns), frozenset())
 
 
 def _written(lowering: Lowering, relation: Relation, tree: Tree) -> finish.NoisySource:
-    body, columns = _rows_sql(lowering, relation, tree)
-    return finish.public_table(body, columns[0].qualifier, [column.name for column in columns])
+    body, columns, different = _rows_sql(lowering, relation, tree)
+    return finish.public_table(body, columns[0].qualifier, [column.name for column in columns], different=different)
 
 
-def _rows_sql(lowering: Lowering, relation: Relation, tree: Tree) -> tuple[str, list[NamedColumn]]:
+def _rows_sql(lowering: Lowering, relation: Relation, tree: Tree) -> tuple[str, list[NamedColumn], bool]:
+    """A SELECT that gives the rows, its columns, and whether no two rows are alike."""
     count = lowering.facts.count(relation.node)
     if count > MOST_ROWS:
         raise tree.refuse(
@@ -69,7 +70,7 @@ def _rows_sql(lowering: Lowering, relation: Relation, tree: Tree) -> tuple[str, 
     else:
         nulls = ", ".join(f"CAST(NULL AS {sql_type(type)})" for type in types)
         body = f"SELECT * FROM (VALUES ({nulls})) AS v({names}) WHERE FALSE"
-    return body, columns
+    return body, columns, len(set(rows)) == len(rows)
 
 
 def _text(value: object, type: Type) -> str:
