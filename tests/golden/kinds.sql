@@ -261,6 +261,12 @@ SELECT region, YEAR(d) AS y, SUM(income) AS s, RANK() OVER (PARTITION BY YEAR(d)
 SELECT * EXCLUDE (n) FROM (SELECT region, COUNT(*) AS n, AVG(age) AS a FROM T GROUP BY region);
 -- same
 SELECT region, 1000.0 * COUNT(*) FILTER (WHERE age >= 65) / COUNT(*) AS per_1000 FROM T GROUP BY region;
+-- same
+SELECT AVG(age) FROM (SELECT DISTINCT ON (uid) uid, d, age FROM T WHERE d IS NOT NULL ORDER BY 1, 2) AS x;
+-- same
+SELECT AVG(b) FROM (SELECT DISTINCT ON (1) uid AS u, DATE '2030-01-01' - d AS d, age AS b FROM T WHERE d IS NOT NULL ORDER BY u, d) AS x;
+-- refuse S-154 at -
+SELECT AVG(b) FROM (SELECT DISTINCT ON (uid) uid, -age AS d, age AS b FROM T ORDER BY uid, DATE '2030-01-01' - d) AS x;
 
 -- Where values are NULL -----------------------------------------------------------------------------------------------
 
