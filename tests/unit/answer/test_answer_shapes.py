@@ -15,7 +15,8 @@ CENTERS = (4.0, 3.0)
 
 def plain(expression: str) -> float:
     rows = ", ".join(f"({x}::DOUBLE, {y}::DOUBLE)" for x, y in zip(X, Y, strict=True))
-    row = duckdb.execute(f"SELECT {expression} FROM (VALUES {rows}) AS v(x, y)").fetchone()
+    connection = duckdb.connect()
+    row = connection.execute(f"SELECT {expression} FROM (VALUES {rows}) AS v(x, y)").fetchone()
     assert row is not None
     return float(row[0])
 

@@ -43,4 +43,4 @@ def test_names_of_a_subquery_are_told_apart_as_in_duckdb(names: list[str]) -> No
 
 def _of_subquery(names: list[str]) -> list[str]:
     listed = ", ".join(f'1 AS "{name}"' for name in names)
-    return [column[0] for column in duckdb.execute(f"SELECT * FROM (SELECT {listed})").description]
+    return [column[0] for column in duckdb.connect().execute(f"SELECT * FROM (SELECT {listed})").description]
