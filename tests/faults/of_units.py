@@ -99,6 +99,43 @@ def stored_rows_that_were_not_cut(original: Any) -> Any:
 
 
 @plant(
+    "dither.plan.separable._most_left",
+    check="sensitivity",
+    audit=moved(
+        "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x) AS r FROM t) AS q WHERE r <= 2"
+    ),
+)
+def a_cut_by_number_that_counts_one_row_too_few(original: Any) -> Any:
+    """After `rn <= 2` one row of a unit is priced, and two are there."""
+    return lambda relation, part: max(1, original(relation, part) - 1)
+
+
+@plant(
+    "dither.engines.unit_calls.to_sql",
+    check="sensitivity",
+    audit=moved("SELECT SUM(a) FROM (SELECT uid, ARG_MAX(k, flag) AS a FROM t GROUP BY uid) AS q"),
+)
+def picked_values_by_storage_order(original: Any) -> Any:
+    """Of a unit's rows that tie, the value of the first as stored is picked."""
+
+    def to_sql(call: nodes.AggregateCall, condition: str) -> str:
+        assert call.arg is not None and call.second is not None
+        return f"first({print_expr(call.arg)} ORDER BY {print_expr(call.second)} DESC){condition}"
+
+    return to_sql
+
+
+@plant(
+    "dither.plan.joins.public_copies",
+    check="sensitivity",
+    audit=moved("SELECT COUNT(*) FROM t JOIN (VALUES (7), (7), (0)) AS v(n) ON t.k = v.n"),
+)
+def a_written_row_met_once(original: Any) -> Any:
+    """A join with a table written in the question is priced as if each row met one of its rows."""
+    return lambda *given: 1
+
+
+@plant(
     "dither.engines.relations._window_sql",
     check="sensitivity",
     audit=moved(

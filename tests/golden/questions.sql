@@ -158,9 +158,9 @@ SELECT * FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS a JOIN (S
 SELECT * FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS a NATURAL JOIN (SELECT region, AVG(age) AS m FROM t GROUP BY region) AS b;
 -- same
 SELECT * FROM (SELECT COUNT(*) AS n FROM t) AS a, (SELECT COUNT(*) AS m FROM o) AS b;
--- refuse P-121
+-- same
 SELECT * FROM (SELECT region, COUNT(*) AS n, COUNT(age) AS n FROM t GROUP BY region) AS x;
--- refuse P-120
+-- same
 SELECT * REPLACE (1 AS n) FROM (SELECT region, COUNT(*) AS n FROM t GROUP BY region) AS x;
 -- same
 SELECT DISTINCT flag FROM (SELECT flag, region, COUNT(*) AS n FROM t GROUP BY flag, region) AS x;
@@ -545,12 +545,16 @@ SELECT COUNT(*) FROM t WHERE age = CAST('twelve' AS INTEGER);
 SELECT COUNT(*) FROM t WHERE age BETWEEN SYMMETRIC 30 AND 20;
 -- refuse P-121
 SELECT COUNT(*) FROM t WHERE TRY(age + 1) > 3;
--- refuse P-121
+-- same
 SELECT COUNT(*) FROM t WHERE note[1] = 'n';
 -- refuse P-121
+SELECT COUNT(*) FROM t WHERE note[age] = 'n';
+-- refuse P-121
 SELECT COUNT(*) FROM t WHERE note COLLATE nocase = 'N1';
--- refuse F-101
-SELECT COUNT(*) FROM t WHERE (age, note) = (20, 'n1');
+-- same
+SELECT COUNT(*) FROM t WHERE (age, note) = (20, 'n1') OR (note, flag) <> ('n2', TRUE) OR (age, note) NOT IN ((20, 'n1'));
+-- refuse F-121
+SELECT COUNT(*) FROM t WHERE (age, note) = (20, 'n1', 3);
 -- refuse F-101
 SELECT COUNT(*) FROM t WHERE note ->> 'a' = 'x';
 -- refuse P-1

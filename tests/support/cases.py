@@ -125,6 +125,31 @@ RELATIONS |= {
     "scalar condition": "SELECT * FROM t WHERE k >= (SELECT MIN(amt) FROM o WHERE o.uid = t.uid)",
 }
 
+RELATIONS |= {
+    "picked by an order": "SELECT uid, ARG_MAX(region, k) AS region, FIRST(x ORDER BY d DESC) AS x, "
+    "ARG_MIN(k, p) AS k, LAST(p ORDER BY x) AS p, BOOL_OR(flag) AS flag, ANY_VALUE(d) AS d FROM t GROUP BY uid",
+    "spreads and medians": "SELECT uid, MIN(region) AS region, STDDEV(x) AS x, MAX(k) AS k, SUM(p) AS p, "
+    "VARIANCE(k) > QUANTILE_CONT(x, 0.25) AS flag, MAX(d) AS d FROM t GROUP BY uid "
+    "HAVING MEDIAN(k) IS NOT NULL OR TRUE",
+    "windows of doubles": "SELECT uid, NTH_VALUE(region, 2) OVER w AS region, AVG(x) OVER w AS x, k, p, "
+    "PERCENT_RANK() OVER (PARTITION BY uid ORDER BY x) > 0.3 AS flag, d FROM t "
+    "WINDOW w AS (PARTITION BY uid ORDER BY k ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+    "distinct on": f"SELECT DISTINCT ON (uid, d) {_COLUMNS} FROM t ORDER BY uid, d, k DESC, x",
+    "first row": "SELECT * FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x, k) = 1",
+    "first rows": f"SELECT {_COLUMNS} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY d) AS rn "
+    "FROM t) AS q WHERE rn BETWEEN 2 AND 2 AND rn < 9",
+    "first row again": f"SELECT a.{_COLUMNS.replace(', ', ', a.')} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY uid "
+    "ORDER BY x) AS rn FROM t) a JOIN (SELECT uid AS u, k AS other FROM t) b ON a.uid = b.u WHERE a.rn = 1",
+    "values": f"SELECT {_WITH_O} FROM t JOIN (VALUES (7, 'x'), (7, 'y'), (-2, 'z'), (NULL, 'n')) AS v(n, s) "
+    "ON t.k = v.n",
+    "range": f"SELECT {_WITH_O} FROM t JOIN range(8) AS r ON t.k >= r",
+    "column names": f"SELECT {_COLUMNS} FROM (SELECT {_COLUMNS} FROM t) AS q(uid, region, x, k)",
+    "rows in a list": "SELECT * FROM t WHERE (k, flag) IN ((7, TRUE), (-2, FALSE)) OR (region, k) NOT IN (('b', 0))",
+    "latest rows": "SELECT * FROM t WHERE (uid, d) IN (SELECT uid, MAX(d) FROM t AS u GROUP BY uid)",
+    "looked up": "SELECT uid, region, x, k, p, flag, d FROM t WHERE COALESCE((SELECT v.s FROM (VALUES (7, 'x'), "
+    "(0, 'y')) AS v(n, s) WHERE v.n = t.k), 'x') = 'x'",
+}
+
 
 def composed(outer: str, inner: str) -> str:
     """The outer relation with the inner one wherever it reads t."""

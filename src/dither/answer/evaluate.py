@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dither.answer import shapes
 from dither.errors import GuaranteeError
 from dither.plan.nodes import Vector
 from dither.plan.recipes import FINE, Recipe
@@ -40,8 +41,20 @@ def evaluate(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDAr
         case "mean":
             total = _scaled(arrays[1], vectors[recipe.vectors[1]].step)
             return _masked_ratio(total, arrays[0], float(recipe.center), recipe.limits)
-        case "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp":
+        case "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp" | "sem":
             return _moments(recipe, steps, arrays)
+        case "geomean":
+            total = _scaled(arrays[1], vectors[recipe.vectors[1]].step)
+            return np.ma.exp(_masked_ratio(total, arrays[0], float(recipe.center), recipe.limits))  # type: ignore[no-any-return]
+        case "skewness" | "kurtosis" | "kurtosis_pop":
+            count, *powers = _in_units(steps, arrays)
+            if recipe.kind == "skewness":
+                return shapes.skewness(count, powers)
+            return shapes.kurtosis(count, powers, sample=recipe.kind == "kurtosis")
+        case "regr_slope" | "regr_intercept" | "regr_r2" | "regr_sxx" | "regr_syy" | "regr_sxy":
+            count, *sums = _in_units(steps, arrays)
+            centers = float(recipe.center), float(recipe.other_center)
+            return shapes.regression(recipe.kind, count, sums[:3], sums[3:], centers)
         case "covar_pop" | "covar_samp" | "corr":
             return _covariance(recipe, steps, arrays)
         case "bool_or":
@@ -50,6 +63,11 @@ def evaluate(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDAr
             return np.asarray(arrays[0] < 1)
         case "quantile":
             return _chosen(recipe, steps[0], one_of(recipe, vectors[recipe.vectors[0]], arrays[0]))
+
+
+def _in_units(steps: list[float], arrays: list[npt.NDArray[Any]]) -> list[Floats]:
+    """The count and the sums, in the units of the data."""
+    return [np.asarray(array, dtype=np.float64) * step for array, step in zip(arrays, steps, strict=True)]
 
 
 def handed_over(recipe: Recipe, vectors: tuple[Vector, ...], values: tuple[npt.NDArray[Any], ...]) -> npt.NDArray[Any]:
@@ -147,6 +165,8 @@ def _moments(recipe: Recipe, steps: list[float], arrays: list[npt.NDArray[Any]])
     spread = np.maximum((second - first * first / safe_count) / safe_divisor, 0)
     if recipe.kind.startswith("stddev"):
         spread = np.sqrt(spread)
+    elif recipe.kind == "sem":
+        return np.ma.MaskedArray(np.sqrt(spread / safe_count), empty)
     assert recipe.limits is not None
     # n / (n - 1) lets a sample variance pass the population's greatest value.
     most = recipe.limits[1] * (2.0 if sample else 1.0)

@@ -124,9 +124,11 @@ def rehearse(plan: Plan, tables: Sequence[NoisyTable]) -> None:
     except duckdb.Error as error:
         # The stand-in tables hold only public groups and zeros, so what DuckDB says of them may be shown.
         said = str(error).splitlines()[0][:200].removeprefix("Binder Error: ").removeprefix("Conversion Error: ")
-        raise QueryRefused(f"The SQL over the aggregates does not work: {said}", code="F-171").located(
-            plan.text
-        ) from None
+        raise QueryRefused(
+            f"The SQL over the aggregates does not work: {said}",
+            code="F-171",
+            hint="Nothing was charged: mend the name, type or ordinal it speaks of.",
+        ).located(plan.text) from None
 
 
 def _too_slow() -> QueryRefused:

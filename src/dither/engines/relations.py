@@ -13,12 +13,14 @@ from fractions import Fraction
 from typing import Literal
 
 from dither.catalog.model import Column
+from dither.engines import unit_calls
 from dither.errors import GuaranteeError
-from dither.plan import nodes
+from dither.plan import nodes, unit_functions
 from dither.plan.nodes import Rows
+from dither.plan.recipes import grid_of
 from dither.sql.expressions import Expr, Payload, columns_of, literal
 from dither.sql.functions.casts import is_wide
-from dither.sql.printing import print_expr, quote_name, sql_type
+from dither.sql.printing import float_text, print_expr, quote_name, sql_type
 from dither.sql.types import Kind, Type
 
 __all__ = [
@@ -121,10 +123,6 @@ def key_text(expr: Expr) -> str:
         return f"({text} + CAST(0 AS DOUBLE))"
     # A case-insensitive column would show 'a' or 'A' by storage order.
     return f"({text} COLLATE C)" if expr.type.kind is Kind.TEXT else text
-
-
-def float_text(value: float) -> str:
-    return f"CAST('{value!r}' AS DOUBLE)"
 
 
 class Printer:
@@ -327,6 +325,8 @@ def _unit_aggregate_sql(call: nodes.AggregateCall) -> str:
     match call.function:
         case "count_star":
             value = f"count(*){condition}"
+        case function if function in unit_functions.EMITTED:
+            value = unit_calls.to_sql(call, condition)
         case "sum" | "avg" if call.step is not None:
             assert call.arg is not None
             value = _grid_sum(call.arg, call.step, condition, distinct, mean=call.function == "avg")
@@ -353,7 +353,8 @@ def _clamped(value: str, call: nodes.AggregateCall) -> str:
         Expr("literal", result.type, payload=end, nullable=False, lo=end, hi=end) for end in (result.lo, result.hi)
     )
     typed = f"CAST({value} AS BIGINT)" if result.type.kind is Kind.INTEGER else value
-    if call.function.startswith("count"):
+    if call.function in ("count", "count_star"):
+        # Never NULL; of the others LEAST would make a NULL its other argument.
         return f"least({typed}, {print_expr(hi)})"
     return f"(CASE WHEN {value} IS NOT NULL THEN least(greatest({value}, {print_expr(lo)}), {print_expr(hi)}) END)"
 
@@ -378,7 +379,11 @@ def _window_sql(call: nodes.WindowCall, tie_break: tuple[str, ...]) -> str:
         order += [f"hash({', '.join(names)})", *(f"{name} NULLS LAST" for name in names)]
     partition = f"PARTITION BY {', '.join(print_expr(e) for e in call.partition)}" if call.partition else ""
     ordering = f" ORDER BY {', '.join(order)}" if order else ""
-    return f"{call.function}({args}){condition} OVER ({partition}{ordering}{' ' + call.frame if call.frame else ''})"
+    over = f"{condition} OVER ({partition}{ordering}{' ' + call.frame if call.frame else ''})"
+    if call.function in ("grid_sum", "grid_avg"):
+        (arg,) = call.args
+        return _grid_sum(arg, grid_of(arg, centered=False).step, over, "", mean=call.function == "grid_avg")
+    return f"{call.function}({args}){over}"
 
 
 def _given(node: nodes.Given, needed: frozenset[str]) -> str:

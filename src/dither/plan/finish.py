@@ -13,14 +13,15 @@ import copy
 import functools
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dither.errors import QueryRefused
-from dither.plan import row_keys
+from dither.errors import GuaranteeError, QueryRefused
+from dither.plan import row_keys, stars
 from dither.plan.growth import check_growth
 from dither.plan.rewriting import FinishTree, Json, Rewriter
-from dither.sql import embedded
+from dither.sql import embedded, naming
+from dither.sql.naming import item_name
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name
 
@@ -45,17 +46,24 @@ class NoisySource:
     """The SELECT it is, where it is one and not a join."""
     alias: str = ""
     keyed: row_keys.KeyedSource | None = None
-    columns: tuple[tuple[str, ...], ...] = ()
-    """Paths of all that `*` stands for, in order."""
+    columns: tuple[stars.Column, ...] = ()
+    """What `*` gives: (alias, name), the alias empty for columns that USING shows once."""
+
+    def renamed(self, names: Sequence[str]) -> NoisySource:
+        """With these names for its first columns, as in `AS x(a, b)`."""
+        if self.whole is None:
+            raise GuaranteeError("A join has no names of its own.")
+        rest = [name for _, name in self.columns[len(names) :]]
+        return as_table(replace(self.whole, columns=(*names, *rest)), self.alias, names)
 
 
 def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTree]) -> FinishTree:
     """A SELECT over noisy tables: any listed SQL, aggregates included."""
     rewriter = Rewriter(aggregates=True, lower=lower)
-    items = [each for item in tree.children("select_list") for each in _written_out(item, source)]
+    names, items = _items_over(tree, source, rewriter)
     changed: Json = {
         "cte_map": {"map": []},
-        "select_list": [rewriter.expr(item) for item in items],
+        "select_list": items,
         "from_table": source.tree,
         "where_clause": rewriter.optional(tree, "where_clause"),
         "group_expressions": rewriter.each(tree, "group_expressions"),
@@ -66,7 +74,6 @@ def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTr
     tree.take("group_sets")
     tree.take("aggregate_handling")
     tree.done()
-    names = tuple(item_name(item) for item in items)
     roles = _roles_over(changed, source.whole)
     finished = {**tree.data, **changed}
     keys = [] if source.keyed is None else [column_named(*path) for path in source.keyed.columns]
@@ -74,24 +81,31 @@ def over_noisy(tree: Tree, source: NoisySource, lower: Callable[[Tree], FinishTr
     return FinishTree(finished, names, roles, source.measures | rewriter.measures(), keyed=keyed)
 
 
-def _written_out(item: Tree, source: NoisySource) -> list[Tree]:
-    """`*`, `x.*` and `* EXCLUDE (a)` as the columns they stand for: an answer has a name for each."""
-    if item.kind != "STAR":
-        return [item]
-    table, left_out = str(item.take("relation_name")).lower(), {str(n).lower() for n in item.take("exclude_list") or ()}
-    item.done()
-    paths = [path for path in source.columns if not table or (len(path) > 1 and path[0].lower() == table)]
-    folded = [tuple(part.lower() for part in path) for path in paths]
-    if not paths or len(set(folded)) < len(folded) or not left_out <= {path[-1] for path in folded}:
-        raise item.refuse("P-121", "What this * stands for is not plain here.", hint="Name the columns.")
-    return [
-        Tree({**column_named(*path), **{p: item.data[p] for p in _PLACE}}, item.text)
-        for path in paths
-        if path[-1].lower() not in left_out
-    ]
+def _items_over(tree: Tree, source: NoisySource, rewriter: Rewriter) -> tuple[tuple[str, ...], list[Json]]:
+    """The SELECT list with stars written out: the columns' names, and what stands for each."""
+    spelled = {name.lower(): name for _, name in source.columns}
+    names: list[str] = []
+    items: list[Json] = []
+    for item in tree.children("select_list"):
+        if item.kind == "STAR":
+            for shown in stars.expand(item, source.columns):
+                names.append(shown.name)
+                if shown.replaced is not None:
+                    items.append({**rewriter.expr(shown.replaced), "alias": shown.name})
+                else:
+                    items.append({**_path_to(item, source.columns, shown.place), "alias": shown.name})
+            continue
+        for one in stars.per_column(item, source.columns) if stars.holds_columns(item) else [item]:
+            names.append(item_name(one, lambda path: spelled.get(path[-1].lower())))
+            items.append({**rewriter.expr(one), "alias": names[-1]})
+    return tuple(names), items
 
 
-_PLACE = ("query_location", "query_location_length")
+def _path_to(star: Tree, columns: Sequence[stars.Column], place: int) -> Json:
+    qualifier, name = columns[place]
+    if sum(column == columns[place] for column in columns) > 1:
+        raise star.refuse("N-102", f"`{qualifier}.{name}` is ambiguous.", hint="Give the tables different names.")
+    return column_named(*([qualifier, name] if qualifier else [name]))
 
 
 def _roles_over(outer: Json, inner: FinishTree | None) -> tuple[str, ...]:
@@ -115,26 +129,51 @@ def set_operation(tree: Tree, parts: list[FinishTree]) -> FinishTree:
     """UNION, EXCEPT, INTERSECT of SELECTs over noisy tables."""
     for part in ("setop_type", "setop_all", "left", "right", "children"):
         tree.take(part)
-    if str(tree.data.get("setop_type")) not in ("UNION", "EXCEPT", "INTERSECT"):
-        raise tree.refuse("P-127", "This set operation is not supported.")
+    kind = str(tree.data.get("setop_type"))
+    if kind not in ("UNION", "UNION_BY_NAME", "EXCEPT", "INTERSECT"):
+        raise tree.refuse("P-127", f"This set operation ({kind.replace('_', ' ')}) is not supported.")
     modifiers = Rewriter().modifiers(tree)
     tree.done()
     children = [part.tree for part in parts]
     changed: Json = {"modifiers": modifiers, "cte_map": {"map": []}, "children": children}
     measures = frozenset().union(*(part.measures for part in parts))
+    columns = parts[0].columns
+    if kind == "UNION_BY_NAME":
+        columns = tuple({name.lower(): name for part in reversed(parts) for name in reversed(part.columns)}.values())[
+            ::-1
+        ]
     united = {**tree.data, **changed}
-    roles = ("derived",) * len(parts[0].columns)
+    roles = ("derived",) * len(columns)
     keyed = row_keys.united(united, [part.keyed for part in parts])
-    return FinishTree(united, parts[0].columns, roles, measures, keyed=keyed)
+    return FinishTree(united, columns, roles, measures, keyed=keyed)
 
 
-def as_table(whole: FinishTree, alias: str) -> NoisySource:
-    """A rewritten SELECT as a table of a FROM clause."""
+def as_table(whole: FinishTree, alias: str, names: Sequence[str] = ()) -> NoisySource:
+    """A rewritten SELECT as a table of a FROM clause. names: written after its alias, for its first columns."""
     shell = _from_of("SELECT * FROM (SELECT 1) AS x")
     shell["alias"] = alias
+    shell["column_name_alias"] = list(names)
     shell["subquery"]["node"] = whole.tree
     keyed = None if whole.keyed is None else row_keys.renamed(whole.keyed, alias, shell)
-    return NoisySource(shell, whole.measures, whole, alias, keyed, tuple((alias, name) for name in whole.columns))
+    columns = tuple((alias, name) for name in naming.apart(whole.columns))
+    return NoisySource(shell, whole.measures, whole, alias, keyed, columns)
+
+
+def public_table(sql: str, alias: str, names: Sequence[str], *, different: bool) -> NoisySource:
+    """Public rows, written out by a SELECT of our own, as a table of a FROM clause.
+    different: no two rows are alike, so that their values tell them apart."""
+    shell = _from_of(f"SELECT * FROM ({sql}) AS x")
+    shell["alias"] = alias
+    columns = tuple((alias, name) for name in names)
+    keyed = row_keys.KeyedSource(shell, shell, columns) if different else None
+    return NoisySource(shell, frozenset(), alias=alias, keyed=keyed, columns=columns)
+
+
+def cross_noisy(left: NoisySource, right: NoisySource) -> NoisySource:
+    """Every row of one beside every row of the other."""
+    tree = {**_from_of("SELECT * FROM x, y"), "left": left.tree, "right": right.tree}
+    keyed = row_keys.joined(tree, left.keyed, right.keyed)
+    return NoisySource(tree, left.measures | right.measures, keyed=keyed, columns=(*left.columns, *right.columns))
 
 
 def no_table() -> NoisySource:
@@ -146,22 +185,27 @@ def no_table() -> NoisySource:
 def join_noisy(tree: Tree, left: NoisySource, right: NoisySource) -> NoisySource:
     """A join of two noisy tables: public by now."""
     kind, reference = str(tree.take("join_type")), str(tree.take("ref_type"))
-    if kind not in ("INNER", "LEFT", "RIGHT", "OUTER") or reference not in ("REGULAR", "CROSS", "NATURAL"):
-        raise tree.refuse("S-115", "This kind of join is not supported.")
-    using = {str(name).lower() for name in tree.take("using_columns") or ()}
+    known = ("INNER", "LEFT", "RIGHT", "FULL", "OUTER", "SEMI", "ANTI")
+    if kind not in known or reference not in ("REGULAR", "CROSS", "NATURAL"):
+        raise tree.refuse(
+            "S-115", "This kind of join is not supported.", hint="Inner, left, right, full, cross, semi and anti are."
+        )
+    using = [str(name).lower() for name in tree.take("using_columns") or []]
+    if reference == "NATURAL":
+        using = [name.lower() for _, name in left.columns if name.lower() in {n.lower() for _, n in right.columns}]
     tree.take("is_implicit")
     condition = tree.child("condition")
     changed: Json = {"left": left.tree, "right": right.tree}
     changed["condition"] = None if condition is None else Rewriter().expr(condition)
     tree.done()
     joined = {**tree.data, **changed}
-    if reference == "NATURAL":
-        using = {path[-1].lower() for path in left.columns} & {path[-1].lower() for path in right.columns}
-    # A column that both have is one, by its bare name.
-    columns = tuple((path[-1],) if path[-1].lower() in using else path for path in left.columns)
-    columns += tuple(path for path in right.columns if path[-1].lower() not in using)
+    shown = [("", name) if name.lower() in using else (alias, name) for alias, name in left.columns]
+    if kind in ("SEMI", "ANTI"):
+        shown = list(left.columns)
+    else:
+        shown += [column for column in right.columns if column[1].lower() not in using]
     keyed = row_keys.joined(joined, left.keyed, right.keyed)
-    return NoisySource(joined, left.measures | right.measures, keyed=keyed, columns=columns)
+    return NoisySource(joined, left.measures | right.measures, keyed=keyed, columns=tuple(shown))
 
 
 def table_named(name: str) -> Json:
@@ -199,6 +243,19 @@ def plus_minus(item: Json, sign: str, half: Json, alias: str) -> Json:
     return {**shape, "function_name": sign, "arguments": arguments, "qualified_name": {"path": [sign]}, "alias": alias}
 
 
+def some_rows() -> Json:
+    """count(*) >= 1, over people's rows."""
+    return copy.deepcopy(_some_rows())
+
+
+def both(left: Json | None, right: Json) -> Json:
+    """Both conditions, or the one there is."""
+    if left is None:
+        return right
+    shape = copy.deepcopy(_both_shape())
+    return {**shape, "children": [left, right]}
+
+
 def to_sql(tree: Json) -> str:
     """The text DuckDB prints for a rewritten tree."""
     check_growth(tree)
@@ -208,8 +265,11 @@ def to_sql(tree: Json) -> str:
 
 def only_picks(tree: Json) -> bool:
     """Is every expression of the tree a column or a constant, and no row cut off? Such a finish cannot fail; the
-    constants of LIMIT and OFFSET can be below zero or too large."""
+    constants of LIMIT and OFFSET can be below zero or too large, and an ordinal of ORDER BY name no column."""
     stack: list[Any] = [tree]
+    orders = [o for m in tree.get("modifiers") or [] for o in m.get("orders") or []]
+    if any(order["expression"].get("class") == "CONSTANT" for order in orders):
+        return False
     while stack:
         item = stack.pop()
         if isinstance(item, list):
@@ -237,15 +297,6 @@ def picked(tree: Json) -> tuple[str, ...] | None:
     if any(item["class"] != "COLUMN_REF" or len(item["column_names"]) != 1 for item in items):
         return None
     return tuple(item["column_names"][0] for item in items)
-
-
-def item_name(item: Tree) -> str:
-    """What an output column is called: its alias, its column, or what was written."""
-    if item.alias:
-        return item.alias
-    if item.kind == "COLUMN_REF":
-        return str(item.data["column_names"][-1])
-    return item.source or item.kind.lower()
 
 
 def _from_of(sql: str) -> Json:
@@ -277,6 +328,19 @@ def _select_shape() -> Json:
 def _sum_shape() -> Json:
     """x + y as this version of DuckDB writes it."""
     node: Json = embedded.parse_json("SELECT x + y")["statements"][0]["node"]["select_list"][0]
+    return node
+
+
+@functools.lru_cache(maxsize=1)
+def _some_rows() -> Json:
+    node: Json = embedded.parse_json("SELECT count(*) >= 1")["statements"][0]["node"]["select_list"][0]
+    return node
+
+
+@functools.lru_cache(maxsize=1)
+def _both_shape() -> Json:
+    """x AND y as this version of DuckDB writes it."""
+    node: Json = embedded.parse_json("SELECT x AND y")["statements"][0]["node"]["select_list"][0]
     return node
 
 

@@ -9,14 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dither.catalog.model import ColumnUnit, ReferenceUnit, RowUnit, Table, fold
-from dither.plan import joins, nodes, phases, separable
+from dither.errors import QueryRefused
+from dither.plan import joins, nodes, phases, public_rows, separable, written
 from dither.plan.finish import NoisySource, as_table, join_noisy, no_table
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Relation
 from dither.sql.bind import Binder, call_of
 from dither.sql.expressions import Expr, and_all
 from dither.sql.functions import logic
-from dither.sql.names import NamedColumn, Scope
+from dither.sql.names import SCHEMAS, NamedColumn, Scope
 from dither.sql.parse import Tree
 from dither.sql.units import over_column, same_units
 
@@ -29,18 +30,48 @@ Source = list[Relation] | NoisySource
 """Relations that comma and cross joins keep apart until WHERE says how they meet, or one noisy table."""
 
 
-def from_clause(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
-    """The relations a FROM names, comma and cross joins kept apart until WHERE says how they meet."""
+def from_clause(lowering: Lowering, tree: Tree, environment: Environment, *, released: bool = False) -> Source:
+    """The relations a FROM names, comma and cross joins kept apart until WHERE says how they meet.
+    released: joins of an aggregated table with public ones are written as what the finish joins."""
     match tree.type:
         case "BASE_TABLE":
             return _base_table(lowering, tree, environment)
         case "SUBQUERY":
             return _subquery(lowering, tree, environment)
         case "JOIN":
-            return _join(lowering, tree, environment)
+            return _join(lowering, tree, environment, released)
+        case "EXPRESSION_LIST":
+            return [written.values_table(lowering, tree).named(tree.alias)]
+        case "TABLE_FUNCTION":
+            return [_function_table(lowering, tree)]
         case "EMPTY":
             return no_table()
-    raise tree.refuse("P-123", f"This kind of table ({tree.type.replace('_', ' ').lower()}) is not supported in FROM.")
+    raise tree.refuse(
+        "P-123",
+        f"This kind of table ({tree.type.replace('_', ' ').lower()}) is not supported in FROM.",
+        hint=_OTHER_TABLES.get(tree.type, "Name a table of the catalog, a subquery, or VALUES."),
+    )
+
+
+_OTHER_TABLES = {
+    "PIVOT": "Write a column for each value: SELECT region, COUNT(*) FILTER (WHERE y = 2024) AS y2024 FROM ... GROUP "
+    "BY region; for rows in place of columns, UNION ALL.",
+    "SHOW_REF": "Schemas are told by `dither check` and `dither explain`; `dither try` shows invented rows.",
+}
+
+
+def _function_table(lowering: Lowering, tree: Tree) -> Relation:
+    names = [str(name) for name in tree.take("column_name_alias") or []]
+    function = str(tree.data["function"]["function_name"])
+    relation = written.function_table(lowering, tree, tree.alias)
+    if len(names) > 1:
+        raise tree.refuse("P-124", f"{len(names)} names for 1 column.")
+    relation = relation.named(tree.alias or function, names)
+    if names or not tree.alias:
+        return relation
+    # DuckDB knows the column by the table's name and by the function's.
+    by_function = replace(relation.columns[0], name=function, hidden=True)
+    return replace(relation, columns=(*relation.columns, by_function))
 
 
 def _base_table(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
@@ -48,24 +79,33 @@ def _base_table(lowering: Lowering, tree: Tree, environment: Environment) -> Sou
     schema_name, catalog_name = str(tree.take("schema_name") or ""), str(tree.take("catalog_name") or "")
     aliases = tree.take("column_name_alias") or []
     if tree.take("sample") is not None:
-        raise tree.refuse("S-151", "Sampling is not supported.")
+        raise tree.refuse("S-151", "Sampling is not supported.", hint="Ask of all rows; noise protects people.")
     tree.done()
-    if aliases:
-        raise tree.refuse("P-124", "Column names after a table's name are not supported.")
     cte = environment.ctes.get(fold(name)) if not schema_name else None
     if cte is not None:
-        body, inner = cte
-        lowered = lowering.query(Tree(body.data, body.text), inner)
-        return _as_source(lowered, tree.alias or name)
+        body, names, inner = cte
+        lowered = _as_source(lowering.query(Tree(body.data, body.text), inner), tree.alias or name)
+        return _renamed(_renamed(lowered, tree, tree.alias or name, names), tree, tree.alias or name, aliases)
     table = lowering.catalog.table(name)
-    if table is None or catalog_name or (schema_name and fold(schema_name) not in ("main", "public")):
+    if table is None or catalog_name or (schema_name and fold(schema_name) not in SCHEMAS):
         raise tree.refuse(
             "N-100",
-            f"There is no table `{name}` here.",
+            f"There is no table `{'.'.join(part for part in (catalog_name, schema_name, name) if part)}` here.",
             hint=f"Tables: {', '.join(t.name for t in lowering.catalog.tables.values())}.",
             owner_hint="A table the catalog does not name is not visible.",
         )
-    return [scan(lowering, table, tree).named(tree.alias or table.name)]
+    alias = tree.alias or table.name
+    return _renamed([scan(lowering, table, tree).named(alias)], tree, alias, aliases)
+
+
+def _renamed(source: Source, tree: Tree, alias: str, names: list[str]) -> Source:
+    """The table with the names after its alias, as in `AS x(a, b)`, for its first columns."""
+    if not names:
+        return [source[0].named(alias)] if isinstance(source, list) else source
+    own = source[0].shown() if isinstance(source, list) else source.columns
+    if len(names) > len(own):
+        raise tree.refuse("P-124", f"{len(names)} names for {len(own)} columns.")
+    return [source[0].named(alias, names)] if isinstance(source, list) else source.renamed(names)
 
 
 def scan(lowering: Lowering, table: Table, tree: Tree) -> Relation:
@@ -113,13 +153,27 @@ def _subquery(lowering: Lowering, tree: Tree, environment: Environment) -> Sourc
     node = body.need_child("node")
     body.take("named_param_map")
     body.done()
-    aliases = tree.take("column_name_alias") or []
+    names = [str(name) for name in tree.take("column_name_alias") or []]
     tree.done()
-    if aliases:
-        raise tree.refuse(
-            "P-124", "Column names after a subquery's alias are not supported.", hint="Name them inside it."
-        )
-    return _as_source(lowering.query(node, environment), tree.alias or "subquery")
+    alias = tree.alias or "subquery"
+    return _renamed(_as_source(lowering.query(node, environment), alias), tree, alias, names)
+
+
+def _beside(refusal: QueryRefused, left: Source, tree: Tree) -> QueryRefused:
+    """A refusal of what stands right of a join: a name it does not know may be one of the left side's (LATERAL)."""
+    if refusal.code != "N-101" or refusal.span is None:
+        return refusal
+    start, length = refusal.span
+    qualifier = tree.text[start : start + length].rpartition(".")[0].rpartition(".")[2]
+    columns = left.columns if isinstance(left, NoisySource) else [c for one in left for c in one.shown()]
+    if not qualifier or fold(qualifier) not in {fold(table) for table, _ in columns}:
+        return refusal
+    return QueryRefused(
+        "A subquery in FROM cannot name columns of the tables beside it (LATERAL).",
+        code="P-132",
+        span=refusal.span,
+        hint="Join it: ... JOIN o ON o.unit = t.unit; or write (SELECT SUM(x) FROM o WHERE o.unit = t.unit) as value.",
+    )
 
 
 def _as_source(lowered: Lowered, alias: str) -> Source:
@@ -130,9 +184,14 @@ def _as_source(lowered: Lowered, alias: str) -> Source:
             return as_table(lowered, alias)
 
 
-def _join(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
-    left = from_clause(lowering, tree.need_child("left"), environment)
-    right = from_clause(lowering, tree.need_child("right"), environment)
+def _join(lowering: Lowering, tree: Tree, environment: Environment, released: bool) -> Source:
+    left = from_clause(lowering, tree.need_child("left"), environment, released=released)
+    try:
+        right = from_clause(lowering, tree.need_child("right"), environment, released=released)
+    except QueryRefused as refusal:
+        raise _beside(refusal, left, tree) from None
+    if released:
+        left, right = (public_rows.as_noisy(lowering, side, tree) for side in (left, right))
     kind, reference = str(tree.take("join_type")).lower(), str(tree.take("ref_type"))
     using = [str(name) for name in tree.take("using_columns") or []]
     tree.take("is_implicit")
@@ -152,7 +211,11 @@ def _join(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
         "semi",
         "anti",
     ):
-        raise tree.refuse("S-115", f"This kind of join ({reference.lower()} {kind}) is not supported.")
+        raise tree.refuse(
+            "S-115",
+            f"This kind of join ({reference.lower()} {kind}) is not supported.",
+            hint=_OTHER_JOINS.get(reference, "Inner, left, right, full, cross, semi and anti joins are."),
+        )
     a, b = _one(lowering, left, tree), _one(lowering, right, tree)
     on = tree.child("condition")
     tree.done()
@@ -170,6 +233,13 @@ def _join(lowering: Lowering, tree: Tree, environment: Environment) -> Source:
     plan_kind: nodes.JoinKind = "full" if kind == "outer" else kind  # type: ignore[assignment]
     joined = joins.join(a, b, plan_kind, condition, lowering.ids, lowering.facts, tree.span)
     return [_merge_using(joined, a, b, using, plan_kind, tree)]
+
+
+_OTHER_JOINS = {
+    "ASOF": "Join on the unit and the inequality, and keep the nearest row: QUALIFY ROW_NUMBER() OVER (PARTITION BY "
+    "unit, ... ORDER BY ... DESC) = 1.",
+    "POSITIONAL": "Which rows stand beside each other there is storage order. Join on the unit: ON a.unit = b.unit.",
+}
 
 
 def _one(lowering: Lowering, relations: list[Relation], tree: Tree) -> Relation:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dither.errors import QueryRefused
-from dither.plan import finish, nodes, quantile_lists, row_keys, running, separable
+from dither.plan import finish, nodes, quantile_lists, row_keys, running, separable, stars
 from dither.plan.growth import too_large
 from dither.plan.recipes import Aggregate, Recipe, along, compile_aggregates
 from dither.plan.rewriting import FinishTree, Rewriter
@@ -20,19 +20,24 @@ from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, liter
 from dither.sql.expressions import Expr
 from dither.sql.functions import logic
 from dither.sql.functions.casts import is_wide
+from dither.sql.naming import item_name
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name, sql_type
+from dither.sql.refused_aggregates import NOT_MEASURED, way_forward
 from dither.sql.types import BOOLEAN, Kind, magnitude
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
 
-__all__ = ["GroupKeys", "Recipe", "group_keys", "select"]
+__all__ = ["GroupKeys", "Recipe", "group_keys", "select", "select_items"]
 
 Json = dict[str, Any]
 
 MOST_ALIASES = 1_000
 """Aliases written out in one SELECT, those that aliases name included."""
+
+
+SAME_IN_GROUP = ("any_value", "arbitrary", "first", "last", "min", "max", "mode")
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,7 @@ class GroupKeys:
 
 def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
     """The GROUP BY of a SELECT: expressions, aliases, ordinals, ALL, grouping sets."""
-    items = tree.children("select_list")
-    for item in items:
-        if item.kind == "STAR":
-            raise finish.refuse_star(item)
+    items = select_items(tree, relation)
     handling = tree.take("aggregate_handling")
     if handling == "FORCE_AGGREGATES":
         chosen = [item for item in items if not contains_aggregate(item)]
@@ -69,7 +71,7 @@ def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
         if expr.type.kind in (Kind.INTERVAL, Kind.NULL):
             raise key.refuse("K-105", "This cannot be grouped by.")
         exprs.append(expr)
-        names.append(finish.item_name(key))
+        names.append(item_name(key, relation.scope.spelling))
     sets = tree.take("group_sets") or []
     if handling == "FORCE_AGGREGATES" or not sets:
         sets = [list(range(len(exprs)))]
@@ -94,6 +96,16 @@ def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
     return keys
 
 
+def select_items(tree: Tree, relation: Relation) -> list[Tree]:
+    """The SELECT list, with COLUMNS(...) inside expressions written out."""
+    items = []
+    for item in tree.children("select_list"):
+        if item.kind == "STAR":
+            raise finish.refuse_star(item)
+        items += stars.per_column(item, relation.shown()) if stars.holds_columns(item) else [item]
+    return items
+
+
 def _check_told_apart(keys: Sequence[Tree], exprs: Sequence[Expr]) -> None:
     """Which NULL stands for "not grouped by" must be one thing: engines differ on a constant, and on one key twice."""
     for number, (key, expr) in enumerate(zip(keys, exprs, strict=True)):
@@ -115,17 +127,19 @@ def select(
 ) -> FinishTree:
     """The finish of the SELECT; adds its measures to the lowering."""
     tree.take("cte_map")
-    items = tree.children("select_list")
+    items = select_items(tree, relation)
+    names = tuple(item_name(item, relation.scope.spelling) for item in items)
     builder = _Grouped(lowering, relation, keys, [*items])
     rewriter = Rewriter(replace=builder.replace, lower=lower)
     selected = []
-    for item in items:
-        if item.kind == "STAR":
-            raise finish.refuse_star(item)
-        selected.append({**rewriter.expr(Tree(item.data, item.text)), "alias": finish.item_name(item)})
+    for item, name in zip(items, names, strict=True):
+        selected.append({**rewriter.expr(Tree(item.data, item.text)), "alias": name})
     builder.in_select_list = False
     having = rewriter.optional(tree, "having")
     qualify = rewriter.optional(tree, "qualify")
+    if not builder.aggregates and keys.exprs and len(keys.sets) == 1:
+        # Groups and nothing of them, as in SELECT DISTINCT: listed where the (noisy) count is at least 1.
+        having = finish.both(having, rewriter.expr(Tree(finish.some_rows(), tree.text)))
     modifiers = Rewriter(replace=builder.replace_in_order).modifiers(tree)
     tree.done()
     # Groups that HAVING leaves out are not in the totals: those are then no running totals of all groups.
@@ -156,7 +170,6 @@ def select(
             "from_table": builder.source(intervals=True),
         }
     )
-    names = tuple(finish.item_name(item) for item in items)
     keyed = row_keys.over_groups(finished, builder.source(numbered=True), builder.row_keys())
     return FinishTree(finished, names, roles, frozenset(builder.names) | rewriter.measures(), with_ends, keyed)
 
@@ -219,6 +232,9 @@ class _Grouped:
     def replace(self, tree: Tree) -> Json | None:
         """A key, an aggregate or GROUPING() as a column of the noisy table; None for what is to be looked into."""
         if tree.kind == "FUNCTION" and str(tree.data.get("function_name")).lower() in AGGREGATES:
+            same = self._same_in_group(tree)
+            if same is not None:
+                return finish.column_named(f"k{same}")
             listed = quantile_lists.calls_of(tree, self.binder)
             if listed is None:
                 return finish.column_named(self._known(aggregate_call(tree, self.binder)))
@@ -239,6 +255,16 @@ class _Grouped:
         if tree.kind == "COLUMN_REF":
             return self._alias(tree)
         return None
+
+    def _same_in_group(self, tree: Tree) -> int | None:
+        """The key that ANY_VALUE, FIRST, MIN, ... are of: all rows of a group have it alike: it is the key."""
+        plain = not any(tree.data.get(part) for part in ("filter", "distinct"))
+        arguments = tree.data.get("arguments") or []
+        name = str(tree.data["function_name"]).lower()
+        ordered = (tree.data.get("order_bys") or {}).get("orders")
+        if name not in SAME_IN_GROUP or not plain or ordered or len(arguments) != 1 or len(self.keys.sets) != 1:
+            return None
+        return self._key(Tree(arguments[0]["expression"], tree.text))
 
     def replace_in_order(self, tree: Tree) -> Json | None:
         """As `replace`, but in ORDER BY an alias or an ordinal comes first."""
@@ -295,8 +321,16 @@ class _Grouped:
         chosen = []
         for child in tree.children("children"):
             found = self._key(child)
+            if found is None and child.kind == "COLUMN_REF":
+                name = str(child.data["column_names"][-1]).lower()
+                named = next((item for item in self.items if item.alias.lower() == name), None)
+                found = None if named is None else self._key(named)
             if found is None:
-                raise child.refuse("K-106", "GROUPING() takes expressions of the GROUP BY.")
+                raise child.refuse(
+                    "K-106",
+                    "GROUPING() takes expressions of the GROUP BY.",
+                    hint="Write in it what GROUP BY has, or its alias.",
+                )
             chosen.append(found)
         tree.done()
         if tuple(chosen) not in self.groupings:
@@ -380,29 +414,40 @@ class _Grouped:
 EXTREMES = "MIN and MAX stand some ranks inside the extremes: the very first and last value are somebody's own."
 
 
-def aggregate_call(tree: Tree, binder: Binder) -> Aggregate:
-    """One aggregate of a question, its arguments bound over single rows."""
+def aggregate_call(tree: Tree, binder: Binder, *, ordered: frozenset[str] = frozenset()) -> Aggregate:
+    """One aggregate of a question, its arguments bound over single rows. ordered: functions that may have an ORDER BY
+    inside, beside the quantiles."""
     function = str(tree.take("function_name")).lower()
-    args = tuple(binder.bind(arg) for arg in tree.arguments())
+    given = tree.arguments()
+    args = tuple(binder.bind(arg) for arg in given)
     distinct = bool(tree.take("distinct"))
     condition = tree.child("filter")
     filter = None if condition is None else binder.condition(condition, "FILTER")
     order = Tree(tree.take("order_bys"), tree.text)
     orders = order.take("orders") or []
     order.done()
-    ordered: tuple[Expr, bool] | None = None
+    by: tuple[Expr, bool] | None = None
     if orders:
-        ordered = _within_group(tree, function, orders, binder)
+        by = _within_group(tree, function, orders, binder, ordered)
     tree.done()
-    return Aggregate(function, args, filter, distinct, ordered, tree.span)
+    return Aggregate(function, args, filter, distinct, by, tree.span, tuple(arg.source for arg in given))
 
 
-def _within_group(tree: Tree, function: str, orders: list[Json], binder: Binder) -> tuple[Expr, bool]:
-    if (
-        function not in ("quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc", "mode")
-        or len(orders) != 1
-    ):
-        raise tree.refuse("A-103", f"ORDER BY inside {display_name(function)} is not supported.")
+ORDERED = ("quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc", "mode")
+
+
+def _within_group(
+    tree: Tree, function: str, orders: list[Json], binder: Binder, also: frozenset[str]
+) -> tuple[Expr, bool]:
+    nulls = str(orders[0].get("null_order", ""))
+    default = function not in also or nulls in ("ORDER_DEFAULT", "NULLS LAST", "NULLS_LAST")
+    if (function not in ORDERED and function not in also) or len(orders) != 1 or not default:
+        shown = [Tree(argument["expression"], tree.text).source for argument in tree.data.get("arguments") or []]
+        raise tree.refuse(
+            "A-103",
+            f"ORDER BY inside {display_name(function)} is not supported.",
+            hint=way_forward(function, shown) if function in NOT_MEASURED else "Write it without ORDER BY.",
+        )
     order = Tree(orders[0], tree.text)
     order.take("null_order")
     expr = binder.bind(order.need_child("expression"))

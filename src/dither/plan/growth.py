@@ -170,6 +170,10 @@ def _of_function(call: Json, column: int, aliases: dict[str, int]) -> int:
             found = sum(max(length, _OTHER if length else 0) for length in lengths)
         case "concat_ws", [separator, *parts]:
             found = sum(parts) + separator * len(parts)
+        case "lpad" | "rpad", [_, _, _]:
+            wide = args[1].get("literal", {}) if args[1].get("class") == "CONSTANT" else {}
+            known = wide.get("kind") == "INTEGER" and str(wide["text"]).isdigit()
+            found = int(wide["text"]) if known else LONGEST_TEXT + 1
         case "replace", [text, _, new]:
             old = len(_constant(args[1]) or "?")
             found = text + text // max(1, old) * max(0, new - old)

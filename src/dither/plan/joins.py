@@ -16,7 +16,7 @@ from dither.sql.expressions import Expr, columns_of, conjuncts
 from dither.sql.names import NamedColumn
 from dither.sql.types import UNIT
 
-__all__ = ["join", "semi_join", "unit_pairs"]
+__all__ = ["join", "nullable", "public_copies", "semi_join", "unit_pairs"]
 
 LARGEST_TAU = 10**9
 
@@ -50,7 +50,7 @@ def join(
             "where the group column's values are public.",
         )
     protected, public = (left, right) if left.protected else (right, left)
-    copies = _public_copies(public, parts, facts)
+    copies = public_copies(public, parts, facts)
     tau = protected.tau * (max(1, copies) if kind in ("left", "right") else copies)
     node = nodes.Join(left.node, right.node, kind, condition)
     return _combined(left, right, kind, node, protected=True, tau=_checked_tau(max(tau, 1), span))
@@ -151,19 +151,20 @@ def _combined(
         definitions={**left.definitions, **right.definitions},
         extended=extended,
         moved=left.moved | right.moved,
+        written={**left.written, **right.written},
     )
 
 
 def _weakened(relation: Relation, weak: bool) -> tuple[NamedColumn, ...]:
     if not weak:
         return relation.columns
-    return tuple(replace(column, expr=_nullable(column.expr)) for column in relation.columns)
+    return tuple(replace(column, expr=nullable(column.expr)) for column in relation.columns)
 
 
-def _nullable(expr: Expr) -> Expr:
+def nullable(expr: Expr) -> Expr:
     """The expression over rows an outer join may have filled with NULLs: NULL flows through reads and columns."""
     return (
-        replace(expr, nullable=True, args=tuple(_nullable(arg) for arg in expr.args))
+        replace(expr, nullable=True, args=tuple(nullable(arg) for arg in expr.args))
         if expr.op in ("column", "read", "unit")
         else expr
     )
@@ -186,7 +187,7 @@ def unit_pairs(left: Relation, right: Relation, parts: tuple[Expr, ...]) -> bool
     return False
 
 
-def _public_copies(public: Relation, parts: tuple[Expr, ...], facts: PublicFacts) -> int:
+def public_copies(public: Relation, parts: tuple[Expr, ...], facts: PublicFacts) -> int:
     """Most public rows that one protected row can meet: by the equalities on the public side's own expressions."""
     own = public.ids()
     keys = []
@@ -197,7 +198,7 @@ def _public_copies(public: Relation, parts: tuple[Expr, ...], facts: PublicFacts
             if columns_of(here) and columns_of(here) <= own and not columns_of(there) & own:
                 keys.append(here)
                 break
-    if any(isinstance(node, nodes.Given) for node in nodes.walk_rows(public.node)):
+    if any(isinstance(node, nodes.Given) and node.rows is None for node in nodes.walk_rows(public.node)):
         return _given_copies(public, keys)
     if not keys:
         return facts.count(public.node)

@@ -188,7 +188,7 @@ class _Derivation:
             return self._extended(identifier, name, node)
         source = self.relation.sources.get(identifier)
         if source is None:
-            return None
+            return self._written(identifier, name, node)
         table = self.lists.catalog.tables[source[0]]
         if table.is_public:
             values = self.lists.public_values(*source)
@@ -197,6 +197,15 @@ class _Derivation:
         column = table.columns.get(source[1])
         nullable = node.nullable or identifier in self.relation.extended
         return None if column is None else self._declared(name, column, node.type, nullable=nullable)
+
+    def _written(self, identifier: str, name: str, node: Expr) -> tuple[str, int] | None:
+        """A column of a table written out in the question."""
+        values = self.relation.written.get(identifier)
+        if values is None:
+            return None
+        weak = identifier in self.relation.extended
+        listed = list(dict.fromkeys([*values, None] if weak else values))
+        return self._listed(name, listed, node.type)
 
     def _declared(self, identifier: str, column: Column, type: Type, *, nullable: bool) -> tuple[str, int] | None:
         if column.values is not None:

@@ -11,14 +11,15 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dither.catalog.model import Catalog, fold
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
-from dither.plan import finish, grouped, joins, nodes, phases, rows, running, separable, set_operations
+from dither.plan import finish, grouped, joins, nodes, phases, public_rows, rows, running, separable, set_operations
 from dither.plan.choices import Choices
 from dither.plan.cubes import find_cubes
-from dither.plan.from_clause import from_clause
+from dither.plan.from_clause import Source, from_clause
 from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
 from dither.plan.merging import merge, moved
@@ -44,9 +45,10 @@ MOST_QUERIES = 250
 
 @dataclass(frozen=True)
 class Environment:
-    """The CTEs in reach: name -> (tree of its SELECT, the environment it was written in)."""
+    """The CTEs in reach: name -> (tree of its SELECT, its columns' names where the question gives them, the environment
+    it was written in)."""
 
-    ctes: Mapping[str, tuple[Tree, Environment]] = field(default_factory=dict)
+    ctes: Mapping[str, tuple[Tree, list[str], Environment]] = field(default_factory=dict)
 
 
 @dataclass
@@ -79,6 +81,8 @@ class Lowering:
             match lowered:
                 case FinishTree():
                     return self.planned(lowered, text)
+                case Relation(protected=False):
+                    raise _public_rows()
                 case Relation():
                     raise _raw_rows(lowered)
         except QueryRefused as refusal:
@@ -134,7 +138,7 @@ class Lowering:
     def select(self, tree: Tree, environment: Environment, outer: Scope | None) -> Lowered:
         if tree.take("sample") is not None:
             raise tree.refuse("S-151", "Sampling is not supported.", hint="Ask of all rows; noise protects people.")
-        source = from_clause(self, tree.need_child("from_table"), environment)
+        source = self.source(tree, environment)
 
         def noisy(node: Tree) -> FinishTree:
             return self.noisy_subquery(node, environment)
@@ -146,6 +150,7 @@ class Lowering:
             if source.whole is not None:
                 self._note_totals(whole, source.whole)
             return whole
+        tree = rows.with_where_written_out(tree, Scope(tuple(c for r in source for c in r.columns)))
         relation, leftover = self.combine(source, tree, environment)
         relation = self.where(relation, leftover, tree, environment, outer)
         if rows.is_plain(tree):
@@ -162,6 +167,27 @@ class Lowering:
         if keys.holds_unit(relation):
             return rows.aggregate(self, tree, relation, keys)
         return grouped.select(self, tree, relation, keys, noisy)
+
+    def source(self, tree: Tree, environment: Environment) -> Source:
+        """The FROM clause. Where it joins aggregated tables with public ones and with nothing else, it is a table of
+        released numbers itself, and not rows that anything private is counted over."""
+        before = self._state()
+        source = from_clause(self, tree.need_child("from_table"), environment)
+        if isinstance(source, list) and not any(relation.protected for relation in source):
+            waiting = [
+                n for r in source for n in nodes.walk_rows(r.node) if isinstance(n, nodes.Given) and n.rows is None
+            ]
+            if waiting:
+                self._restore(before)
+                source = from_clause(self, Tree(tree.data["from_table"], tree.text), environment, released=True)
+        return source
+
+    def _state(self) -> tuple[Any, ...]:
+        held = (self.measures, self.phases, self.notes)
+        return (replace(self.ids), dict(self.recipes), set(self.tables), self.queries, *(list(part) for part in held))
+
+    def _restore(self, state: tuple[Any, ...]) -> None:
+        self.ids, self.recipes, self.tables, self.queries, self.measures, self.phases, self.notes = state
 
     def noisy_subquery(self, node: Tree, environment: Environment) -> FinishTree:
         """A subquery in a place where only noisy results can stand."""
@@ -234,14 +260,14 @@ class Lowering:
             body = Tree(cte.take("query_node"), tree.text)
             cte.take("materialized")
             if body.type == "RECURSIVE_CTE_NODE":
-                raise body.refuse("S-152", "Recursive queries are not supported.")
-            aliases = cte.take("aliases") or []
-            cte.done()
-            if aliases:
-                raise tree.refuse(
-                    "P-124", "Column names after a CTE's name are not supported.", hint="Name them inside it."
+                raise body.refuse(
+                    "S-152",
+                    "Recursive queries are not supported.",
+                    hint="Rows of numbers or days come from range(1, 6) or generate_series(DATE '2024-01-01', ...).",
                 )
-            ctes[fold(entry["key"])] = (body, Environment(dict(ctes)))
+            names = [str(name) for name in cte.take("aliases") or []]
+            cte.done()
+            ctes[fold(entry["key"])] = (body, names, Environment(dict(ctes)))
         return Environment(ctes)
 
     def _note_totals(self, outer: FinishTree, inner: FinishTree) -> None:
@@ -263,17 +289,28 @@ class Lowering:
         if not children:
             children = [tree.need_child("left"), tree.need_child("right")]
         lowered = [self.query(child, environment) for child in children]
+        if any(isinstance(part, FinishTree) for part in lowered):
+            lowered = [
+                public_rows.as_select(self, part, tree) if isinstance(part, Relation) and not part.protected else part
+                for part in lowered
+            ]
         noisy = [part for part in lowered if isinstance(part, FinishTree)]
         if len(noisy) == len(lowered):
             return finish.set_operation(tree, noisy)
         relations = [part for part in lowered if isinstance(part, Relation)]
         if len(relations) != len(lowered):
-            raise tree.refuse("S-142", "This combines an aggregated table with rows of people.")
+            raise tree.refuse(
+                "S-142",
+                "This combines an aggregated table with rows of people.",
+                hint="Aggregate both sides: SELECT g, COUNT(*) FROM ... GROUP BY g on each.",
+            )
         if tree.children("modifiers"):
             raise tree.refuse(
                 "S-153", "ORDER BY and LIMIT cut rows by storage order here.", hint="Use them after aggregating."
             )
         tree.done()
+        if kind == "union_by_name":
+            kind, relations = "union", _by_name(relations, tree)
         types = self._aligned(relations, tree)
         if kind == "union" and keep_all:
             return set_operations.union_all(relations, self.ids, tree.span, types)
@@ -305,6 +342,22 @@ class Lowering:
         return aligned
 
 
+def _by_name(relations: list[Relation], tree: Tree) -> list[Relation]:
+    """The relations with their columns in the order of the first one's."""
+    first = [fold(column.name) for column in relations[0].columns]
+    found = []
+    for relation in relations:
+        named = {fold(column.name): column for column in relation.columns}
+        if sorted(named) != sorted(first) or len(named) != len(relation.columns):
+            raise tree.refuse(
+                "P-125",
+                "UNION BY NAME needs the same column names on both sides here.",
+                hint="Select NULL AS the missing column, or leave out the one that the other side does not have.",
+            )
+        found.append(replace(relation, columns=tuple(named[name] for name in first)))
+    return found
+
+
 def and_parts(tree: Tree) -> list[Tree]:
     """The parts of a top-level AND, as trees."""
     if tree.kind == "CONJUNCTION" and tree.type == "CONJUNCTION_AND":
@@ -333,6 +386,14 @@ def _linked(left: Relation, right: Relation, parts: list[Expr]) -> bool:
         return joins.unit_pairs(left, right, tuple(parts))
     a, b = left.ids(), right.ids()
     return any(columns_of(part) & a and columns_of(part) & b and columns_of(part) <= a | b for part in parts)
+
+
+def _public_rows() -> QueryRefused:
+    return QueryRefused(
+        "This SELECT reads only public rows.",
+        code="S-102",
+        hint="Ask the database itself: public tables need no noise.",
+    )
 
 
 def _raw_rows(relation: Relation) -> QueryRefused:

@@ -134,10 +134,14 @@ class _Walk:
                 alias = str(source.get("alias") or name).lower()
                 return {(alias, column): each for column, each in columns.items()}, rows
             case "SUBQUERY":
-                node = source["subquery"]["node"]
+                node, alias = source["subquery"]["node"], str(source["alias"]).lower()
+                given = [str(name).lower() for name in source["column_name_alias"]]
+                if node["type"] == "SELECT_NODE" and node["from_table"]["type"] == "EXPRESSION_LIST":
+                    # VALUES, all of whose columns are named.
+                    return {(alias, name): PUBLIC for name in given}, PUBLIC
                 found, rows = self.query(node, outer)
-                alias = str(source["alias"]).lower()
-                return {(alias, n): each for n, each in reversed([*zip(_names(node), found, strict=True)])}, rows
+                names = [*given, *_names(node)[len(given) :]]
+                return {(alias, n): each for n, each in reversed([*zip(names, found, strict=True)])}, rows
             case "JOIN":
                 return self._join(source, outer)
         return {}, PUBLIC
@@ -164,22 +168,34 @@ class _Walk:
 
     def _set_operation(self, tree: Json, outer: Scope | None) -> Found:
         parts = [self.query(child, outer) for child in tree["children"]]
-        found = [merged(column) for column in zip(*(columns for columns, _ in parts), strict=True)]
+        names = [_names(child) for child in tree["children"]]
+        if tree["setop_type"] == "UNION_BY_NAME":
+            # Columns that a part lacks are NULL there.
+            known = [
+                dict(reversed([*zip(own, columns, strict=True)]))
+                for own, (columns, _) in zip(names, parts, strict=True)
+            ]
+            first = list(dict.fromkeys(name for own in names for name in own))
+            found = [merged(part[name] for part in known if name in part) for name in first]
+        else:
+            first = names[0]
+            found = [merged(column) for column in zip(*(columns for columns, _ in parts), strict=True)]
         rows = merged(each for _, each in parts)
         public = merged(found).is_public and rows.is_public
         if not public and (tree["setop_type"] != "UNION" or not tree["setop_all"]):
             rows = folded(merged((rows, *found)), Why.ROWS)
         elif tree["setop_type"] != "UNION" and rows.hidden:
             rows = folded(rows, Why.HIDDEN)
-        first = tree["children"][0]
-        items = [{"alias": name} for name in _names(first)]
+        items = [{"alias": name} for name in first]
         return found, self._cut(tree, found, rows, self._expressions(Scope({}, outer), items, rows, rows))
 
 
 def _names(tree: Json) -> list[str]:
     """What the columns of a query are called, in lower case."""
-    while tree["type"] == "SET_OPERATION_NODE":
-        tree = tree["children"][0]
+    if tree["type"] == "SET_OPERATION_NODE":
+        parts = [_names(child) for child in tree["children"]]
+        by_name = tree["setop_type"] == "UNION_BY_NAME"
+        return list(dict.fromkeys(name for part in parts for name in part)) if by_name else parts[0]
     return [
         str(item.get("alias") or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else "")).lower()
         for item in tree["select_list"]

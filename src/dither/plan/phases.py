@@ -45,7 +45,7 @@ from dither.sql.types import (
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
 
-__all__ = ["as_rows", "as_value", "bind_measure", "blank", "empty_array", "named_in"]
+__all__ = ["as_rows", "as_value", "bind_measure", "blank", "clean", "empty_array", "named_in", "type_of"]
 
 LARGEST_GIVEN = 10_000
 Plain = bool | int | float | str | dt.date | dt.datetime | None
@@ -126,7 +126,7 @@ def _bind(value: Any, results: Mapping[str, list[tuple[Any, ...]]]) -> Any:
             return _as_literal(rows[0][0] if rows else None, type)
         case nodes.Given(phase, _, types, None):
             rows = results[phase]
-            plain = tuple(tuple(_clean(v, t) for v, t in zip(row, types, strict=True)) for row in rows)
+            plain = tuple(tuple(clean(v, t) for v, t in zip(row, types, strict=True)) for row in rows)
             return replace(value, rows=plain)
         case tuple():
             return tuple(_bind(item, results) for item in value)
@@ -139,14 +139,14 @@ def _bind(value: Any, results: Mapping[str, list[tuple[Any, ...]]]) -> Any:
 
 
 def _as_literal(value: Any, type: Type) -> Expr:
-    clean = _clean(value, type)
-    if clean is None:
+    plain = clean(value, type)
+    if plain is None:
         zero = 0.0 if type.kind is Kind.DOUBLE else 0 if type.has_range else None
         return Expr("typed_null", type, lo=zero, hi=zero)
-    return replace(literal(clean), type=type)
+    return replace(literal(plain), type=type)
 
 
-def _clean(value: Any, type: Type) -> Plain:
+def clean(value: Any, type: Type) -> Plain:
     """A released value as our type holds it; NULL where it cannot."""
     if value is None:
         return None
@@ -184,7 +184,7 @@ def _types(lowering: Lowering, whole: FinishTree, tree: Tree) -> tuple[Type, ...
         _, names = embedded.run(finish.to_sql(whole.tree), tables, known)
     except duckdb.Error:
         raise tree.refuse("F-171", "The SQL over the aggregates of this subquery does not work.") from None
-    types = tuple(_type_of(name) for name in names)
+    types = tuple(type_of(name) for name in names)
     if None in types:
         raise tree.refuse(
             "F-172", "A result of this type cannot be used further below.", hint="CAST it to a number or a text."
@@ -215,7 +215,7 @@ def empty_array(type: Type) -> Any:
     return np.empty(0, dtype=kinds[type.kind])
 
 
-def _type_of(sql: str) -> Type | None:
+def type_of(sql: str) -> Type | None:
     if sql.endswith("]"):
         return None
     if sql.startswith(("DOUBLE", "FLOAT", "DECIMAL", "NUMBER")):

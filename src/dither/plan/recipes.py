@@ -20,9 +20,10 @@ from dither.plan.decimals import Digits, chosen_digits, sum_digits, unit_of, who
 from dither.plan.separable import Relation
 from dither.sql.bind import display_name
 from dither.sql.expressions import Expr, literal
-from dither.sql.functions import arithmetic, logic
+from dither.sql.functions import BUILDERS, arithmetic, logic
 from dither.sql.functions.casts import as_double
 from dither.sql.functions.registry import Call
+from dither.sql.refused_aggregates import way_forward
 from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Kind, Type, decimal_limit, magnitude
 from dither.sql.units import identity
 
@@ -30,7 +31,8 @@ __all__ = ["Aggregate", "Grid", "Recipe", "RecipeKind", "compile_aggregates", "g
 
 RecipeKind = Literal[
     "count", "sum", "mean", "sum_from_mean", "var_pop", "var_samp", "stddev_pop", "stddev_samp",
-    "covar_pop", "covar_samp", "corr", "bool_or", "bool_and", "quantile",
+    "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept", "regr_r2", "regr_sxx", "regr_syy", "regr_sxy",
+    "skewness", "kurtosis", "kurtosis_pop", "sem", "geomean", "bool_or", "bool_and", "quantile",
 ]  # fmt: skip
 
 
@@ -45,6 +47,8 @@ class Aggregate:
     ordered: tuple[Expr, bool] | None = None
     """WITHIN GROUP (ORDER BY expression [DESC])."""
     span: Span | None = field(default=None, compare=False)
+    written: tuple[str, ...] = field(default=(), compare=False)
+    """The arguments as the question has them, for refusals."""
 
     def refuse(
         self, code: str, message: str, *, hint: str | None = None, owner_hint: str | None = None
@@ -123,6 +127,9 @@ def grid_of(expr: Expr, *, centered: bool, most: int = LARGEST_CONTRIBUTION) -> 
 # Totals are exact products of at most 2^61: a running sum gets fewer steps a row, and so more rows a group.
 LARGEST_RUNNING = 2**12
 
+LARGEST_OF_POWERS = 1e30
+"""Half the width of bounds whose fourth powers are still far inside the doubles."""
+
 
 def along(
     running: Mapping[str, nodes.Running], vectors: Sequence[nodes.Vector], recipes: Sequence[Recipe]
@@ -175,10 +182,15 @@ def compile_aggregates(
 _RANK = {"avg": 0, "mean": 0, "sum": 2}
 _ALIASES = {
     "mean": "avg", "variance": "var_samp", "stddev": "stddev_samp", "countif": "count_if", "sum_no_overflow": "sum",
-    "fsum": "sum", "kahan_sum": "sum", "sumkahan": "sum", "favg": "avg",
+    "fsum": "sum", "kahan_sum": "sum", "sumkahan": "sum", "favg": "avg", "geometric_mean": "geomean",
 }  # fmt: skip
-MOMENTS = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+MOMENTS = ("var_pop", "var_samp", "stddev_pop", "stddev_samp", "sem")
 COVARIANCES = ("covar_pop", "covar_samp", "corr")
+REGRESSIONS = ("regr_slope", "regr_intercept", "regr_r2", "regr_sxx", "regr_syy", "regr_sxy")
+"""Of (y, x), as in SQL; over the rows where neither is NULL, as the covariances are."""
+SQUARED = {"corr": (0, 1), "regr_r2": (0, 1), "regr_slope": (1,), "regr_intercept": (1,), "regr_sxx": (1,),
+           "regr_syy": (0,)}  # fmt: skip
+"""Of which arguments a covariance or a regression needs the squares."""
 
 
 class _Compiler:
@@ -194,7 +206,11 @@ class _Compiler:
         if function in QUANTILES:
             return self._quantile(id, aggregate, function)
         if aggregate.ordered is not None:
-            raise aggregate.refuse("A-103", f"ORDER BY inside {display_name(function)} is not supported.")
+            raise aggregate.refuse(
+                "A-103",
+                f"ORDER BY inside {display_name(function)} is not supported.",
+                hint=way_forward(aggregate.function, aggregate.written),
+            )
         match function:
             case "count_star":
                 self._need_args(aggregate, 0)
@@ -215,17 +231,26 @@ class _Compiler:
                 if function == "sum" and aggregate.args[0].type.kind is Kind.BOOLEAN:
                     return self._count_where(id, aggregate, "count_if")
                 return self._sum(id, aggregate) if function == "sum" else self._mean(id, aggregate)
-            case "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp" if not aggregate.distinct:
+            case _ if function in MOMENTS and not aggregate.distinct:
                 self._need_args(aggregate, 1)
                 return self._moments(id, aggregate, function)
-            case "covar_pop" | "covar_samp" | "corr" if not aggregate.distinct:
+            case "skewness" | "kurtosis" | "kurtosis_pop" if not aggregate.distinct:
+                self._need_args(aggregate, 1)
+                return self._shape(id, aggregate, function)
+            case "geomean" if not aggregate.distinct:
+                self._need_args(aggregate, 1)
+                return self._geomean(id, aggregate)
+            case _ if (function in COVARIANCES or function in REGRESSIONS) and not aggregate.distinct:
                 self._need_args(aggregate, 2)
                 return self._covariance(id, aggregate, function)
+            case "regr_count" | "regr_avgx" | "regr_avgy" if not aggregate.distinct:
+                self._need_args(aggregate, 2)
+                return self._one_side(id, aggregate, function)
         distinct = " with DISTINCT" if aggregate.distinct else ""
         raise aggregate.refuse(
             "A-104",
             f"{display_name(aggregate.function)}{distinct} is not among the aggregates Dither can protect.",
-            hint="COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR, CORR, MIN, MAX, MEDIAN and quantiles are.",
+            hint=way_forward(aggregate.function, aggregate.written, distinct=aggregate.distinct),
         )
 
     def _add(self, vector: nodes.Vector) -> int:
@@ -351,8 +376,55 @@ class _Compiler:
         square = self._add(_sum_vector(_product(expr, expr, mean.center, mean.center), aggregate.filter, self.most))
         assert function in MOMENTS
         half = (Fraction(expr.hi or 0) - Fraction(expr.lo or 0)) / 2
+        # sem is the deviation over sqrt(n): of the population's, as in DuckDB.
         most = float(half**2) if function.startswith("var") else float(half)
         return Recipe(id, function, (*mean.vectors, square), center=mean.center, limits=(0.0, most))  # type: ignore[arg-type]
+
+    def _shape(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
+        """Skewness and kurtosis: the powers of x - c up to the third or fourth, c the middle of the bounds."""
+        mean = self._mean(id, aggregate)
+        expr = self._bounded(aggregate, aggregate.args[0])
+        half = float((Fraction(expr.hi or 0) - Fraction(expr.lo or 0)) / 2)
+        if half > LARGEST_OF_POWERS:
+            raise aggregate.refuse(
+                "B-111",
+                f"{display_name(function)} adds up fourth powers: bounds as wide as these leave no digits for them.",
+                hint=f"Measure in larger units, as in {display_name(function)}(x / 1000).",
+            )
+        powers = [_product(expr, expr, mean.center, mean.center)]
+        powers.append(_times(powers[0], _centered(expr, mean.center)))
+        if function != "skewness":
+            powers.append(replace(_times(powers[0], powers[0]), lo=0.0))
+        positions = tuple(self._add(_sum_vector(power, aggregate.filter, self.most)) for power in powers)
+        return Recipe(id, function, (*mean.vectors, *positions), center=mean.center)  # type: ignore[arg-type]
+
+    def _geomean(self, id: str, aggregate: Aggregate) -> Recipe:
+        """EXP(AVG(LN(x))). DuckDB's is NULL or NaN once some x is not above 0: here bounds say that none is."""
+        expr = self._bounded(aggregate, aggregate.args[0])
+        assert expr.lo is not None
+        if expr.lo <= 0:
+            raise aggregate.refuse(
+                "B-112",
+                f"{display_name(aggregate.function)} needs values that are above 0; these bounds begin at "
+                f"{float(expr.lo):g}.",
+                hint="Write GEOMEAN(GREATEST(x, 1)) with a least value you choose.",
+            )
+        logarithm = BUILDERS["ln"](Call("LN", (expr,), aggregate.span, (aggregate.span,)))
+        mean = self._mean(id, replace(aggregate, args=(logarithm,)))
+        return replace(mean, kind="geomean")
+
+    def _one_side(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
+        """REGR_COUNT, REGR_AVGX, REGR_AVGY: over the rows where neither side is NULL."""
+        left, right = (self._bounded(aggregate, arg) for arg in aggregate.args)
+        both = _both(aggregate.filter, _not_null(left), _not_null(right))
+        if function == "regr_count":
+            return Recipe(id, "count", (self._add(nodes.Vector("rows", None, both)),), whole=True)
+        # The other regressions count the same rows, in the same words: one vector serves them all.
+        expr = right if function == "regr_avgx" else left
+        grid = grid_of(expr, centered=True, most=self.most)
+        count = self._add(nodes.Vector("rows", None, both))
+        total = self._add(_sum_vector(expr, both, grid))
+        return Recipe(id, "mean", (count, total), center=grid.center * grid.step, limits=_limits(expr))
 
     def _covariance(self, id: str, aggregate: Aggregate, function: str) -> Recipe:
         left, right = (self._bounded(aggregate, arg) for arg in aggregate.args)
@@ -362,9 +434,9 @@ class _Compiler:
         positions = [self._add(nodes.Vector("rows", None, both))]
         positions += [self._add(_sum_vector(e, both, g)) for e, g in zip((left, right), grids, strict=True)]
         positions.append(self._add(_sum_vector(_product(left, right, *centers), both, self.most)))
-        if function == "corr":
-            for expr, center in zip((left, right), centers, strict=True):
-                positions.append(self._add(_sum_vector(_product(expr, expr, center, center), both, self.most)))
+        for side in SQUARED.get(function, ()):
+            expr, center = (left, right)[side], centers[side]
+            positions.append(self._add(_sum_vector(_product(expr, expr, center, center), both, self.most)))
         limits = (-1.0, 1.0) if function == "corr" else None
         return Recipe(id, function, tuple(positions), center=centers[0], other_center=centers[1], limits=limits)  # type: ignore[arg-type]
 
@@ -377,7 +449,10 @@ class _Compiler:
         """The expression, when it is a number within bounds one person's row cannot leave."""
         name = display_name(aggregate.function)
         if not expr.type.is_numeric:
-            raise aggregate.refuse("F-120", f"{name} needs numbers; found {expr.type}.")
+            shown = aggregate.written[0] if aggregate.written else "x"
+            raise aggregate.refuse(
+                "F-120", f"{name} needs numbers; found {expr.type}.", hint=_as_numbers(name, shown, expr.type)
+            )
         assert expr.lo is not None and expr.hi is not None
         if magnitude(expr.lo, expr.hi) > _largest_bound(expr.type):
             place = self.relation.sources.get(str(expr.args[0].payload)) if expr.op == "read" else None
@@ -386,7 +461,8 @@ class _Compiler:
                 return with_bounds(expr, chosen)
             column = next((str(e.payload[0].name) for e in _reads(expr)), None)  # type: ignore[index,union-attr]
             named = f" on `{column}`" if column else ""
-            example = f"{name}(LEAST(GREATEST({column or 'x'}, 0), 500))"
+            short = [text for text in aggregate.written if len(text) <= 40]
+            example = f"{name}(LEAST(GREATEST({short[0] if len(short) == 1 else column or 'x'}, 0), 500))"
             raise aggregate.refuse(
                 "B-104",
                 f"{name} needs bounds{named}; the catalog has none.",
@@ -394,6 +470,19 @@ class _Compiler:
                 owner_hint=f"Declare `bounds = [0, 500]`{named}, or write {example}.",
             )
         return expr
+
+
+def _as_numbers(name: str, shown: str, type: Type) -> str:
+    match type.kind:
+        case Kind.BOOLEAN:
+            return f"Write {name}(CAST({shown} AS INTEGER)): the share of those for which it holds."
+        case Kind.DATE | Kind.TIMESTAMP:
+            return f"Write {name}(EPOCH({shown})), MEDIAN({shown}), or {name}({shown} - DATE '2020-01-01')."
+        case Kind.TEXT:
+            return (
+                f"Which texts there are is a question about groups: SELECT {shown}, COUNT(*) FROM ... GROUP BY {shown}."
+            )
+    return "Write a number inside it."
 
 
 # Beyond these an expression counts as unbounded: its range is what its type holds, not what anyone declared.
@@ -484,13 +573,16 @@ def _sum_vector(expr: Expr, filter: Expr | None, grid: Grid | int) -> nodes.Vect
 
 def _product(left: Expr, right: Expr, left_center: Fraction, right_center: Fraction) -> Expr:
     """(left - its centre) * (right - its centre), in doubles; a square where both are the same."""
-    name = Call("*", (), None, ())
-    parts = []
-    for expr, center in ((left, left_center), (right, right_center)):
-        args = (as_double(expr), literal(float(center)))
-        parts.append(arithmetic.subtract(replace(name, args=args, arg_spans=(None, None))))
-    product = arithmetic.multiply(replace(name, args=tuple(parts), arg_spans=(None, None)))
+    product = _times(_centered(left, left_center), _centered(right, right_center))
     return replace(product, lo=0.0) if left == right else product
+
+
+def _centered(expr: Expr, center: Fraction) -> Expr:
+    return arithmetic.subtract(Call("-", (as_double(expr), literal(float(center))), None, (None, None)))
+
+
+def _times(left: Expr, right: Expr) -> Expr:
+    return arithmetic.multiply(Call("*", (left, right), None, (None, None)))
 
 
 def _both(*conditions: Expr | None) -> Expr | None:

@@ -72,6 +72,8 @@ FINISH_FUNCTIONS = frozenset(
         "last_day",
         "make_date",
         "replace",
+        "lpad",
+        "rpad",
         "reverse",
         "left",
         "right",
@@ -94,6 +96,16 @@ FINISH_FUNCTIONS = frozenset(
         "epoch",
     ]
 ) | frozenset(functions.BUILDERS)
+
+_AS_SHOWN = "Format numbers where they are shown; ROUND, CAST, CONCAT, LPAD and || are on it."
+UNLISTED = {
+    **dict.fromkeys(["format", "printf", "bar", "format_bytes"], _AS_SHOWN),
+    "typeof": "Types are public: dither explain names them.",
+    "list_value": "Give each value a column of its own.",
+    "struct_pack": "Give each value a column of its own.",
+    "unnest": "Groups are rows already: GROUP BY what should stand in rows.",
+}
+"""What to write instead of functions that people try over aggregated results."""
 
 Replace = Callable[[Tree], Json | None]
 
@@ -175,11 +187,11 @@ class Rewriter:
                     result.append({**modifier.data, "orders": orders})
                 case "LIMIT_MODIFIER":
                     changed = {f: self.optional(modifier, f) for f in ("limit", "offset")}
+                    modifier.take("limit_type")
                     result.append({**modifier.data, **changed})
                 case "DISTINCT_MODIFIER":
-                    if modifier.take("distinct_on_targets"):
-                        raise tree.refuse("S-154", "DISTINCT ON is not supported.", hint="Use GROUP BY.")
-                    result.append(copy.deepcopy(modifier.data))
+                    targets = self.each(modifier, "distinct_on_targets")
+                    result.append({**copy.deepcopy(modifier.data), "distinct_on_targets": targets})
                 case other:
                     raise tree.refuse("P-126", f"This modifier ({other.lower()}) is not supported.")
             modifier.done()
@@ -240,14 +252,25 @@ class Rewriter:
         arguments = [{"name": "", "expression": self.expr(arg)} for arg in tree.arguments()]
         if name in AGGREGATES:
             if not self.aggregates or name not in STANDARD_AGGREGATES:
-                raise tree.refuse("A-102", f"{display_name(name)} cannot stand here.")
+                raise tree.refuse(
+                    "A-102",
+                    f"{display_name(name)} cannot stand here.",
+                    hint="Over aggregated results COUNT, SUM, AVG, MIN, MAX, MEDIAN, quantiles, STDDEV, VARIANCE, "
+                    "CORR, ARG_MAX and ARG_MIN can; a list is the rows themselves.",
+                )
             tree.take("distinct")
             changed: Json = {"arguments": arguments, "filter": self.optional(tree, "filter")}
             order = Tree(tree.take("order_bys"), tree.text)
             changed["order_bys"] = {**order.data, "orders": self._orders(order, "orders")}
             return self._copy(tree, changed)
         if name not in FINISH_FUNCTIONS:
-            raise tree.refuse("F-101", f"The function {display_name(name)} is not on Dither's list.")
+            raise tree.refuse(
+                "F-101",
+                f"The function {display_name(name)} is not on Dither's list.",
+                hint=UNLISTED.get(
+                    name, "Over aggregated results those of docs/reference/functions.md are, and a few more."
+                ),
+            )
         return self._copy(tree, {"arguments": arguments})
 
     def _window(self, tree: Tree) -> Json:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dither.plan import finish, grouped, separable, set_operations, unit_rows
+from dither.plan import distinct_on, finish, grouped, separable, set_operations, stars, unit_rows
 from dither.plan.separable import Relation
-from dither.sql import embedded
 from dither.sql.expressions import Expr, conjuncts
+from dither.sql.names import Scope
+from dither.sql.naming import item_name
 from dither.sql.parse import Tree
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
 
-__all__ = ["aggregate", "is_plain", "select"]
+__all__ = ["aggregate", "is_plain", "select", "with_where_written_out"]
 
 
 def is_plain(tree: Tree) -> bool:
@@ -42,11 +43,10 @@ def is_distinct_groups(tree: Tree, relation: Relation) -> bool:
 
 def as_grouped(tree: Tree) -> Tree:
     """The same as GROUP BY all its columns: a group is listed when its (noisy) row count is at least 1."""
-    having = embedded.parse_json("SELECT count(*) >= 1")["statements"][0]["node"]["select_list"][0]
     changed = {
         "group_expressions": [{**item, "alias": ""} for item in tree.data["select_list"]],
         "group_sets": [list(range(len(tree.data["select_list"])))],
-        "having": having,
+        "having": finish.some_rows(),
         "modifiers": [m for m in tree.data["modifiers"] if m["type"] != "DISTINCT_MODIFIER"],
         "where_clause": None,
         "cte_map": {"map": []},
@@ -58,17 +58,19 @@ def select(lowering: Lowering, tree: Tree, relation: Relation) -> Relation:
     """SELECT expressions FROM rows, with windows within the unit, QUALIFY and DISTINCT."""
     for field in ("cte_map", "aggregate_handling", "group_sets", "group_expressions"):
         tree.take(field)
+    tree = distinct_on.as_qualified(tree, relation)
     wants_distinct = _modifiers(tree)
     binder = unit_rows.WindowBinder(lowering, relation)
     outputs: list[tuple[str, Expr]] = []
     for item in tree.children("select_list"):
         if item.kind == "STAR":
-            outputs += _star(item, binder.relation)
-        else:
-            outputs.append((finish.item_name(item), binder.bind(item)))
+            outputs += _star(item, binder)
+            continue
+        for one in stars.per_column(item, relation.shown()) if stars.holds_columns(item) else [item]:
+            outputs.append((item_name(one, relation.scope.spelling), binder.bind(one)))
     qualify = tree.child("qualify")
     if qualify is not None:
-        qualify = _with_aliases(qualify, tree.children("select_list"), relation)
+        qualify = _with_aliases(qualify, tree.children("select_list"), relation.scope)
     conditions = () if qualify is None else conjuncts(binder.condition(qualify, "QUALIFY"))
     tree.done()
     for condition in conditions:
@@ -77,7 +79,42 @@ def select(lowering: Lowering, tree: Tree, relation: Relation) -> Relation:
     return set_operations.distinct(projected, tree.span) if wants_distinct else projected
 
 
-def _with_aliases(condition: Tree, items: list[Tree], relation: Relation) -> Tree:
+def with_where_written_out(tree: Tree, scope: Scope) -> Tree:
+    """The SELECT, its FROM read, with aliases of its list written out in WHERE, where no column has their name, as in
+    DuckDB."""
+    where = tree.data.get("where_clause")
+    items = [Tree(item, tree.text) for item in tree.data.get("select_list") or []]
+    if not where or not any(item.alias for item in items):
+        return tree
+    plain = [item for item in items if not grouped.contains_aggregate(item)]
+    aggregates = {item.alias.lower() for item in items} - {item.alias.lower() for item in plain}
+    for part in _names_in(where):
+        path = [str(name) for name in part["column_names"]]
+        if len(path) == 1 and path[0].lower() in aggregates and not scope.knows(path):
+            raise Tree(part, tree.text).refuse(
+                "A-101",
+                f"`{path[0]}` is an aggregate; WHERE looks at one row by itself.",
+                hint="Write the condition in HAVING.",
+            )
+    condition = _with_aliases(Tree(where, tree.text), plain, scope).data
+    changed = Tree({**tree.data, "where_clause": condition}, tree.text)
+    for field in ("from_table", "sample"):
+        changed.take(field)
+    return changed
+
+
+def _names_in(data: Any) -> list[dict[str, Any]]:
+    """The columns an expression names, those of subqueries left out."""
+    if isinstance(data, list):
+        return [part for item in data for part in _names_in(item)]
+    if not isinstance(data, dict) or data.get("class") == "SUBQUERY":
+        return []
+    if data.get("class") == "COLUMN_REF":
+        return [data]
+    return [part for value in data.values() for part in _names_in(value)]
+
+
+def _with_aliases(condition: Tree, items: list[Tree], scope: Scope) -> Tree:
     """The condition with aliases of the SELECT list written out; a column of the table hides an alias of its name.
     Inside a subquery names are its own tables' first: an alias is not written out there."""
     named = {item.alias.lower(): item.data for item in items if item.alias}
@@ -90,7 +127,7 @@ def _with_aliases(condition: Tree, items: list[Tree], relation: Relation) -> Tre
         if data.get("class") == "SUBQUERY":
             return {**data, "child": written_out(data["child"])}
         path = data.get("column_names") if data.get("class") == "COLUMN_REF" else None
-        if path and len(path) == 1 and path[0].lower() in named and not relation.scope.knows(path):
+        if path and len(path) == 1 and path[0].lower() in named and not scope.knows(path):
             return {**named[path[0].lower()], "alias": ""}
         return {key: written_out(value) for key, value in data.items()}
 
@@ -119,20 +156,16 @@ def _modifiers(tree: Tree) -> bool:
                     "LIMIT picks rows by storage order, which depends on everybody's rows.",
                     hint="Use LIMIT after aggregating, or ROW_NUMBER() OVER (PARTITION BY unit ORDER BY ...).",
                 )
-            case _:
-                raise tree.refuse("S-154", "DISTINCT ON is not supported.", hint="Use GROUP BY.")
+            case other:
+                raise tree.refuse("P-126", f"This modifier ({other.lower()}) is not supported.")
         modifier.done()
     return wants_distinct
 
 
-def _star(item: Tree, relation: Relation) -> list[tuple[str, Expr]]:
-    """`*` and `table.*`: all visible columns."""
-    qualifier = str(item.take("relation_name") or "")
-    excluded = {str(name).lower() for name in item.take("exclude_list") or []}
-    item.done()
-    found = [
-        (column.name, column.expr)
-        for column in relation.columns
-        if not column.hidden and (not qualifier or column.qualifier.lower() == qualifier.lower())
+def _star(item: Tree, binder: unit_rows.WindowBinder) -> list[tuple[str, Expr]]:
+    """`*`, `table.*` and COLUMNS(...): all visible columns, or those that are named."""
+    visible = [column for column in binder.relation.columns if not column.hidden]
+    return [
+        (shown.name, visible[shown.place].expr if shown.replaced is None else binder.bind(shown.replaced))
+        for shown in stars.expand(item, binder.relation.shown())
     ]
-    return [(name, expr) for name, expr in found if name.lower() not in excluded]

@@ -9,15 +9,16 @@ keeps at most its own tau. Proofs: docs/proofs/plan/<rule>.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dither.catalog.model import Catalog, Column, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
 from dither.catalog.schema import SchemaTable, column_type
 from dither.plan import nodes
 from dither.plan.reads import read_column, read_unit
-from dither.sql.expressions import Expr, columns_of, make_column
+from dither.sql.expressions import Expr, Payload, columns_of, conjuncts, make_column
 from dither.sql.names import NamedColumn, Scope
+from dither.sql.naming import apart
 from dither.sql.units import identity, over_column, unit_column
 
 __all__ = ["Ids", "PublicFacts", "Relation", "unit_columns", "unit_expression"]
@@ -51,6 +52,8 @@ class PublicFacts:
     count: Callable[[nodes.Rows], int]
     fanout: Callable[[nodes.Rows, tuple[Expr, ...]], int]
     """Most rows of a public relation that share one value of these expressions."""
+    rows: Callable[[nodes.Rows, tuple[Expr, ...]], list[tuple[object, ...]]]
+    """What these expressions are, row by row, in an order of their own values."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,25 @@ class Relation:
     """Ids of stored unit columns that are read like others, for the catalog gives them bounds or values."""
     given: tuple[frozenset[str], int | None] | None = None
     """Of a released result: the ids of all its group columns, and the most rows it can have (None: unknown)."""
+    numbering: frozenset[str] = frozenset()
+    """Ids of columns that number each unit's rows: ROW_NUMBER over partitions by the unit and by nothing else."""
+    written: Mapping[str, tuple[Payload, ...]] = field(default_factory=dict)
+    """Id of a column of a table written out in the question -> its values, row by row."""
 
     @property
     def scope(self) -> Scope:
         return Scope(self.columns)
 
-    def named(self, alias: str) -> Relation:
-        return replace(self, columns=self.scope.qualified(alias).columns)
+    def named(self, alias: str, names: Sequence[str] = ()) -> Relation:
+        """As a table of this name; columns of one name are told apart as DuckDB does it. names: for the first columns,
+        as in `FROM (...) AS x(a, b)`; not more than there are."""
+        columns = self.scope.qualified(alias).columns
+        names = apart([*names, *(column.name for column in columns[len(names) :])])
+        return replace(self, columns=tuple(replace(c, name=name) for c, name in zip(columns, names, strict=True)))
+
+    def shown(self) -> list[tuple[str, str]]:
+        """(table, column) of what `*` gives, in order."""
+        return [(column.qualifier, column.name) for column in self.columns if not column.hidden]
 
     def is_unit(self, expr: Expr) -> bool:
         """Does the expression stand for the unit of every row?"""
@@ -125,7 +140,7 @@ def scan(
     sources = {entry.id: (key, fold(entry.name)) for entry in raw}
     return Relation(
         node,
-        tuple(columns),
+        _as_stored_in_order(raw, columns, schema),
         protected=True,
         unit=unit,
         total=frozenset({unit}),
@@ -154,12 +169,43 @@ def public_scan(table: Table, schema: SchemaTable, ids: Ids) -> Relation:
         columns.append(NamedColumn(table.name, declared.name, read_column(declared, found.engine_type, identifier)))
     key = fold(table.name)
     sources = {entry.id: (key, fold(entry.name)) for entry in raw}
-    return Relation(nodes.PublicScan(key, tuple(raw)), tuple(columns), protected=False, sources=sources)
+    ordered = _as_stored_in_order(raw, columns, schema)
+    return Relation(nodes.PublicScan(key, tuple(raw)), ordered, protected=False, sources=sources)
+
+
+def _as_stored_in_order(
+    raw: list[nodes.ScanColumn], columns: list[NamedColumn], schema: SchemaTable
+) -> tuple[NamedColumn, ...]:
+    """In the order of the stored table, which `*`, UNION and column aliases go by: the catalog's order is its own."""
+    places = {fold(column.name): place for place, column in enumerate(schema.columns)}
+    pairs = sorted(zip(raw, columns, strict=True), key=lambda pair: places[fold(pair[0].name)])
+    return tuple(column for _, column in pairs)
 
 
 def filter_rows(relation: Relation, condition: Expr) -> Relation:
     """WHERE: a row stays or goes by itself. Proof: docs/proofs/plan/filter-project.md."""
-    return replace(relation, node=nodes.Filter(relation.node, condition))
+    tau = min([relation.tau, *(_most_left(relation, part) for part in conjuncts(condition))])
+    return replace(relation, node=nodes.Filter(relation.node, condition), tau=tau)
+
+
+def _most_left(relation: Relation, part: Expr) -> int:
+    """Most rows of a unit that pass a condition on their number, as in `rn <= 3`; its tau of any other condition.
+    Proof: docs/proofs/plan/unit-window.md."""
+    column, *ends = part.args or (part,)
+    numbered = column.is_column and column.payload in relation.numbering
+    known = [end.payload for end in ends if end.is_literal and type(end.payload) is int]
+    if not numbered or len(known) < len(ends):
+        return relation.tau
+    match part.op, known:
+        case "equal", [_]:
+            return min(relation.tau, 1)
+        case "less_or_equal", [most]:
+            return min(relation.tau, max(1, int(most)))
+        case "less", [above]:
+            return min(relation.tau, max(1, int(above) - 1))
+        case "between", [least, most]:
+            return min(relation.tau, max(1, int(most) - int(least) + 1))
+    return relation.tau
 
 
 def project(relation: Relation, outputs: list[tuple[str, Expr]], ids: Ids) -> Relation:
@@ -237,6 +283,7 @@ def unit_aggregate(
         partial=frozenset(),
         tau=1 if others == 0 else relation.tau,
         definitions=definitions,
+        numbering=frozenset(),
     )
 
 
@@ -244,7 +291,13 @@ def unit_window(relation: Relation, windows: list[tuple[nodes.WindowCall, Expr]]
     """Window functions within one unit: every row stays. Proof: docs/proofs/plan/unit-window.md."""
     ids = tuple(sorted(relation.ids()))
     calls = tuple((str(column.payload), call) for call, column in windows)
-    return replace(relation, node=nodes.UnitWindow(relation.node, calls, ids))
+    numbering = {
+        id
+        for id, call in calls
+        if call.function == "row_number" and all(p.is_column and p.payload in relation.total for p in call.partition)
+    }
+    node = nodes.UnitWindow(relation.node, calls, ids)
+    return replace(relation, node=node, numbering=relation.numbering | numbering)
 
 
 def unit_columns(relation: Relation) -> frozenset[str]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dither.plan import finish, joins, separable, unit_rows
+from dither.plan import finish, grouped, joins, separable, stars, unit_rows
 from dither.plan.from_clause import from_clause
 from dither.plan.separable import Relation
 from dither.plan.unit_hints import unit_hint
-from dither.sql import embedded
+from dither.sql import embedded, row_values
 from dither.sql.bind import Binder, call_of
-from dither.sql.expressions import Expr, columns_of, conjuncts, literal
+from dither.sql.expressions import Expr, and_all, columns_of, conjuncts, literal
 from dither.sql.functions import logic
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import Tree
@@ -106,7 +106,8 @@ def _found(lowering: Lowering, relation: Relation, tree: Tree, environment: Envi
         raise tree.refuse(
             "S-160",
             "This kind of subquery cannot stand here.",
-            hint="Use it as a condition of its own in WHERE, or match it on the unit alone.",
+            hint="Use it as a condition of its own in WHERE, or match it on the unit alone; x > ALL (SELECT y ...) is "
+            "NOT EXISTS (SELECT 1 ... AND NOT x > y).",
         )
     tree.take("comparison_type")
     tree.done()
@@ -157,16 +158,46 @@ def _per_unit(lowering: Lowering, relation: Relation, select: Tree, environment:
         raise select.refuse("S-123", "A subquery over noisy results is not supported in this place.")
     inner, _ = lowering.combine(source, _without_where(select), environment)
     inner, condition = _split_where(lowering, relation, inner, select, environment)
+    if not inner.protected and condition is not None and not grouped.contains_aggregate(items[0]):
+        for field in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
+            select.take(field)
+        select.done()
+        return _looked_up(lowering, relation, inner, condition, items[0])
     if not inner.protected or condition is None or not _is_unit_match(condition, relation, inner):
-        raise select.refuse(
+        raise items[0].refuse(
             "S-122",
             "A correlated subquery must match on the unit, and on nothing else of the outer row.",
-            hint=unit_hint(conjuncts(condition), relation, inner) or "Write WHERE inner.unit = outer.unit.",
+            hint=unit_hint(conjuncts(condition), relation, inner)
+            or "Write WHERE inner.unit = outer.unit; or join with a subquery that is grouped: FROM t JOIN (SELECT g, "
+            "AVG(x) AS m FROM t GROUP BY g) AS a ON a.g = t.g.",
         )
     for field in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
         select.take(field)
     select.done()
     return unit_rows.joined_aggregate(lowering, relation, inner, items[0])
+
+
+def _looked_up(
+    lowering: Lowering, relation: Relation, inner: Relation, condition: Expr, item: Tree
+) -> tuple[Expr, Relation]:
+    """(SELECT d.label FROM d WHERE d.key = t.key) of a public table: a left join, where no key is there twice."""
+    value = Binder(inner.scope, now=lowering.now).bind(item)
+    if not value.is_column and value.op != "read":
+        # Where no row is found the value is NULL. The join would compute it, of NULLs.
+        raise item.refuse(
+            "S-126",
+            "A value looked up in a public table is one of its columns, as it is.",
+            hint="Compute with what is found: write the expression around the subquery.",
+        )
+    if joins.public_copies(inner, conjuncts(condition), lowering.facts) > 1:
+        raise item.refuse(
+            "S-125",
+            "This subquery could give several rows, and it is used as one value.",
+            hint="Match it on columns of which the public table has no value twice, or join the table.",
+        )
+    joined = joins.join(relation, inner, "left", condition, lowering.ids, lowering.facts, item.span)
+    visible = replace(joined, columns=joined.columns[: len(relation.columns)])
+    return joins.nullable(value), visible
 
 
 def _is_unit_match(condition: Expr, outer: Relation, inner: Relation) -> bool:
@@ -178,12 +209,25 @@ def _is_unit_match(condition: Expr, outer: Relation, inner: Relation) -> bool:
 
 def _in(lowering: Lowering, relation: Relation, tree: Tree, environment: Environment, negated: bool) -> Relation:
     """x [NOT] IN (SELECT y ...). NOT IN is false or unknown as soon as x or some y is NULL, unless nothing is there."""
-    subject = Binder(relation.scope, now=lowering.now).bind(tree.need_child("child"))
+    child = tree.need_child("child")
+    parts = row_values.parts_of(child) if row_values.is_row(child) else [child]
+    subjects = [Binder(relation.scope, now=lowering.now).bind(part) for part in parts]
     inner, condition, outputs = _correlated(lowering, relation, tree, environment)
     tree.take("comparison_type")
-    if len(outputs) != 1:
-        raise tree.refuse("P-125", f"IN takes a subquery with one column; this one has {len(outputs)}.")
-    equal = logic.compare(call_of(tree, "IN", subject, outputs[0]), "=")
+    if len(outputs) != len(subjects):
+        raise tree.refuse(
+            "P-125",
+            f"IN takes a subquery with {'one column' if len(subjects) == 1 else f'{len(subjects)} columns'}; this one "
+            f"has {len(outputs)}.",
+        )
+    if negated and len(subjects) > 1:
+        raise tree.refuse(
+            "S-123",
+            "NOT IN of a row and a subquery is not supported.",
+            hint="Write NOT EXISTS (SELECT 1 FROM ... WHERE inner.a = outer.a AND inner.b = outer.b).",
+        )
+    same = [logic.compare(call_of(tree, "IN", s, o), "=") for s, o in zip(subjects, outputs, strict=True)]
+    equal = and_all(same) or _true()
     if negated:
         for side in equal.args:
             if side.nullable:
@@ -214,13 +258,23 @@ def _correlated(
     inner, _ = lowering.combine(source, _without_where(select), inner_environment)
     inner, condition = _split_where(lowering, relation, inner, select, inner_environment)
     binder = Binder(inner.scope, now=lowering.now)
-    outputs = [binder.bind(item) for item in select.children("select_list") if item.kind != "STAR"]
+    outputs = []
+    for item in select.children("select_list"):
+        outputs += _all_columns(item, inner) if item.kind == "STAR" else [binder.bind(item)]
     for part in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
         select.take(part)
     select.done()
     body.take("named_param_map")
     body.done()
     return inner, condition, outputs
+
+
+def _all_columns(star: Tree, inner: Relation) -> list[Expr]:
+    visible = [column.expr for column in inner.columns if not column.hidden]
+    shown = stars.expand(star, inner.shown())
+    if any(one.replaced is not None for one in shown):
+        raise star.refuse("P-129", "REPLACE is not supported in a subquery of a condition.", hint="Name its column.")
+    return [visible[one.place] for one in shown]
 
 
 def _split_where(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dither.plan import finish, grouped, joins, nodes, separable
+from dither.plan import grouped, joins, nodes, separable, unit_functions
 from dither.plan.decimals import exact_within_unit
 from dither.plan.recipes import Aggregate, grid_of
 from dither.plan.separable import Relation
@@ -18,6 +18,7 @@ from dither.plan.unit_hints import unit_hint
 from dither.sql.bind import AGGREGATES, Binder, call_of, display_name
 from dither.sql.expressions import Expr, literal, make_column
 from dither.sql.functions import logic
+from dither.sql.naming import item_name
 from dither.sql.parse import Tree
 from dither.sql.types import BOOLEAN, DOUBLE, INTEGER, Bound, Kind, Type, decimal_limit, magnitude
 from dither.sql.units import identity
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["WindowBinder", "aggregate", "joined_aggregate"]
 
 RANKINGS = ("row_number", "rank", "dense_rank", "ntile")
-SHIFTS = ("lag", "lead", "first_value", "last_value")
+SHARES = ("percent_rank", "cume_dist")
+SHIFTS = ("lag", "lead", "first_value", "last_value", "nth_value")
+COUNTS = ("count", "count_star")
+"""Never NULL. COUNT_IF is, as in DuckDB, where its condition is unknown on every row."""
 SIMPLE = {
     "count": "count", "count_star": "count_star", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max",
     "bool_and": "bool_and", "bool_or": "bool_or", "count_if": "count_if", "countif": "count_if",
@@ -39,8 +43,16 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
     """SELECT ... FROM rows GROUP BY unit, ...: one row per unit and value of the other keys."""
     for field in ("cte_map", "group_expressions", "group_sets"):
         tree.take(field)
-    if tree.children("modifiers"):
-        raise tree.refuse("S-153", "ORDER BY, LIMIT and DISTINCT are not supported on rows grouped by the unit.")
+    for modifier in tree.children("modifiers"):
+        if modifier.type != "ORDER_MODIFIER":
+            raise tree.refuse(
+                "S-153",
+                "LIMIT and DISTINCT are not supported on rows grouped by the unit.",
+                hint="Use them after aggregating over all of them.",
+            )
+        # An order of rows means nothing to what counts them.
+        modifier.take("orders")
+        modifier.done()
     collected: list[tuple[Aggregate, Expr]] = []
     named = [(f"key {i}", expr) for i, expr in enumerate(keys.exprs)]
 
@@ -48,7 +60,9 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
         return _special(node, lowering, relation, keys, collected)
 
     binder = Binder(relation.scope, special=special, now=lowering.now)
-    items = [(finish.item_name(item), binder.bind(item)) for item in tree.children("select_list")]
+    items = [
+        (item_name(item, relation.scope.spelling), binder.bind(item)) for item in grouped.select_items(tree, relation)
+    ]
     having_tree = tree.child("having")
     having = None if having_tree is None else binder.condition(having_tree, "HAVING")
     if tree.child("qualify") is not None:
@@ -85,7 +99,7 @@ def joined_aggregate(lowering: Lowering, outer: Relation, inner: Relation, item:
     facts = lowering.facts
     joined = joins.join(outer, per_unit, "left", match, lowering.ids, facts, item.span)
     visible = replace(joined, columns=joined.columns[: len(outer.columns)])
-    counts = {column for a, column in collected if a.function in ("count", "count_star", "count_if", "countif")}
+    counts = {column for a, column in collected if a.function in COUNTS}
     zero = literal(0)
     filled = {
         column: logic.coalesce(call_of(item, "COALESCE", replace(column, nullable=True), zero))
@@ -140,7 +154,9 @@ class WindowBinder(Binder):
         frame = _frame(tree)
         if tree.take("distinct") or tree.take("ignore_nulls") or tree.take("arg_orders"):
             raise tree.refuse(
-                "S-157", "DISTINCT, IGNORE NULLS and ORDER BY inside a window's arguments are not supported."
+                "S-157",
+                "DISTINCT, IGNORE NULLS and ORDER BY inside a window's arguments are not supported.",
+                hint="Leave rows out below it: FROM (SELECT * FROM t WHERE x IS NOT NULL).",
             )
         tree.take("has_ignore_nulls")
         extra = [inner.bind(e) for e in (tree.child("offset_expr"), tree.child("default_expr")) if e is not None]
@@ -174,10 +190,14 @@ class WindowBinder(Binder):
         ties_matter = name in ("row_number", "ntile", *SHIFTS) or frame.startswith("ROWS")
         if name == "ntile":
             _need_constant(tree, args, 1, "NTILE takes a constant number of parts.", least=1)
+        if name == "nth_value":
+            _need_constant(tree, args[1:], 1, "NTH_VALUE takes a constant number of the row.", least=1)
         if name in ("lag", "lead") and len(args) > 1:
             _need_constant(tree, args[1:], 1, f"{display_name(name)} takes a constant distance.", least=0)
         if name in RANKINGS and (not args or name == "ntile"):
             column = make_column(identifier, INTEGER, nullable=False, lo=1, hi=tau)
+        elif name in SHARES and not args:
+            column = make_column(identifier, DOUBLE, nullable=False, lo=0.0, hi=1.0)
         elif name in SHIFTS and args:
             first = args[0]
             column = make_column(identifier, first.type, nullable=True, lo=first.lo, hi=first.hi, length=first.length)
@@ -189,17 +209,18 @@ class WindowBinder(Binder):
             function = "count_star" if SIMPLE[name] == "count" and not args else SIMPLE[name]
             aggregate = Aggregate(function, args, filter)
             type, lo, hi = _result(aggregate, tau, tree)
-            if type.kind is Kind.DOUBLE and function in ("sum", "avg"):
-                raise tree.refuse(
-                    "S-158",
-                    "SUM and AVG of doubles over a window are not supported.",
-                    hint="SUM a CAST to integers or decimals.",
-                )
-            column = make_column(identifier, type, nullable=not function.startswith("count"), lo=lo, hi=hi)
+            column = make_column(identifier, type, nullable=function not in COUNTS, lo=lo, hi=hi)
             name = "count" if function == "count_star" else function
             args = tuple(_counted(arg) if function == "count" else arg for arg in args)
+            if type.kind is Kind.DOUBLE and function in ("sum", "avg"):
+                # On the integer grid, where no frame's sum depends on the order of additions.
+                name = f"grid_{function}"
         else:
-            raise tree.refuse("S-155", f"The window function {display_name(name)} is not supported on rows.")
+            raise tree.refuse(
+                "S-155",
+                f"The window function {display_name(name)} is not supported on rows.",
+                hint="The rankings, LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE, COUNT, SUM, AVG, MIN and MAX are.",
+            )
         call = nodes.WindowCall(name, args, partition, order, frame, filter, column, total_order=ties_matter)
         return call, column
 
@@ -220,12 +241,12 @@ def _special(
 ) -> Expr | None:
     """An aggregate becomes a new column; anything that equals a key stays; other columns are refused."""
     if node.kind == "FUNCTION" and str(node.data.get("function_name")).lower() in AGGREGATES:
-        found = grouped.aggregate_call(node, Binder(relation.scope, now=lowering.now))
+        found = grouped.aggregate_call(node, Binder(relation.scope, now=lowering.now), ordered=unit_functions.ORDERED)
         for known, column in collected:
             if known == found:
                 return column
         type, lo, hi = _result(found, relation.tau, node)
-        nullable = found.function not in ("count", "count_star", "count_if", "countif")
+        nullable = found.function not in COUNTS
         column = make_column(lowering.ids.column(), type, nullable=nullable, lo=lo, hi=hi, length=_length(found))
         collected.append((found, column))
         return column
@@ -250,12 +271,14 @@ def _special(
 
 def _result(aggregate: Aggregate, tau: int, tree: Tree) -> tuple[Type, Bound | None, Bound | None]:
     """Type and range of an aggregate over at most tau rows."""
+    if aggregate.function in unit_functions.KNOWN and not aggregate.distinct:
+        return unit_functions.result(aggregate)
     function = SIMPLE.get(aggregate.function)
     if function is None or aggregate.ordered is not None or (aggregate.distinct and function not in ("count", "sum")):
-        raise tree.refuse(
+        raise aggregate.refuse(
             "A-106",
             f"{display_name(aggregate.function)} within one unit is not supported.",
-            hint="COUNT, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR are.",
+            hint=unit_functions.way_forward(aggregate),
         )
     if len(aggregate.args) != (function != "count_star"):
         raise tree.refuse("F-110", f"{display_name(function)} takes 1 argument; found {len(aggregate.args)}.")
@@ -294,10 +317,12 @@ def _step_slack(arg: Expr) -> float:
 
 
 def _length(aggregate: Aggregate) -> int:
-    return max((arg.length for arg in aggregate.args), default=0)
+    return aggregate.args[0].length if aggregate.args else 0
 
 
 def _call(aggregate: Aggregate, column: Expr) -> nodes.AggregateCall:
+    if aggregate.function in unit_functions.KNOWN:
+        return unit_functions.call(aggregate, column)
     function = SIMPLE[aggregate.function]
     arg = aggregate.args[0] if aggregate.args else None
     arg = _counted(arg) if function == "count" and arg is not None else arg

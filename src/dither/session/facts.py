@@ -38,7 +38,7 @@ class Facts:
             self._cache.clear()
 
     def for_lowering(self) -> PublicFacts:
-        return PublicFacts(self._count, self._fanout)
+        return PublicFacts(self._count, self._fanout, self._rows)
 
     def key_lists(self) -> KeyLists:
         return self._key_lists
@@ -68,6 +68,11 @@ class Facts:
         counted = f"SELECT coalesce(max(n), 0) AS n FROM (SELECT count(*) FILTER (WHERE {present}) AS n"
         found = self._read(node, counted, suffix=f" GROUP BY {names})")
         return int(found["n"][0])
+
+    def _rows(self, node: nodes.Rows, exprs: tuple[Expr, ...]) -> list[tuple[object, ...]]:
+        selected = ", ".join(f"CAST({print_expr(expr)} AS VARCHAR) AS c{i}" for i, expr in enumerate(exprs))
+        found = self._read(node, f"SELECT {selected}", suffix=" ORDER BY ALL")
+        return list(zip(*(np.ma.asarray(column).tolist() for column in found.values()), strict=True))
 
     def _values(self, table: str, column: str) -> list[Any]:
         relation = self._public(table)

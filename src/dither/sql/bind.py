@@ -13,12 +13,13 @@ from fractions import Fraction
 from functools import partial
 
 from dither.errors import QueryRefused
-from dither.sql import functions
+from dither.sql import functions, row_values
 from dither.sql.expressions import Expr, literal
 from dither.sql.functions import convert, literals, logic
 from dither.sql.functions.refused import REFUSED
 from dither.sql.names import Scope
 from dither.sql.parse import Tree
+from dither.sql.refused_aggregates import NOT_MEASURED
 from dither.sql.types import NULL, Kind
 
 __all__ = ["AGGREGATES", "STANDARD_AGGREGATES", "Binder", "call_of", "column_path", "literal_of"]
@@ -56,40 +57,38 @@ STANDARD_AGGREGATES = frozenset(
         "max_by",
     ]
 )
-AGGREGATES = STANDARD_AGGREGATES | frozenset(
-    [
-        "percentile_cont",
-        "percentile_disc",
-        "approx_quantile",
-        "approx_count_distinct",
-        "first",
-        "last",
-        "any_value",
-        "list",
-        "array_agg",
-        "string_agg",
-        "group_concat",
-        "mode",
-        "product",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "histogram",
-        "entropy",
-        "kurtosis",
-        "skewness",
-        "regr_slope",
-        "regr_intercept",
-        "regr_r2",
-        "sum_no_overflow",
-        "fsum",
-        "kahan_sum",
-        "sumkahan",
-        "favg",
-        "approx_top_k",
-        "approx_quantiles",
-        "listagg",
-    ]
+AGGREGATES = (
+    STANDARD_AGGREGATES
+    | frozenset(NOT_MEASURED)
+    | frozenset(
+        [
+            "percentile_cont",
+            "percentile_disc",
+            "approx_quantile",
+            "approx_count_distinct",
+            "kurtosis",
+            "kurtosis_pop",
+            "skewness",
+            "sem",
+            "geomean",
+            "geometric_mean",
+            "regr_slope",
+            "regr_intercept",
+            "regr_r2",
+            "regr_count",
+            "regr_avgx",
+            "regr_avgy",
+            "regr_sxx",
+            "regr_syy",
+            "regr_sxy",
+            "sum_no_overflow",
+            "fsum",
+            "kahan_sum",
+            "sumkahan",
+            "favg",
+            "approx_quantiles",
+        ]
+    )
 )
 
 _COMPARISONS = {
@@ -135,6 +134,9 @@ class Binder:
                 return literal_of(tree)
             case "COMPARISON":
                 args = tree.need_child("left"), tree.need_child("right")
+                if row_values.is_row(args[0]) and _symbol(tree) in ("=", "<>"):
+                    same = row_values.equal_to_any(tree, args[0], [args[1]], self.bind)
+                    return self._finish(tree, self._not(tree, same) if _symbol(tree) == "<>" else same)
                 return self._finish(tree, logic.compare(self._call(tree, _symbol(tree), args), _symbol(tree)))
             case "CONJUNCTION":
                 word = "and" if tree.type == "CONJUNCTION_AND" else "or"
@@ -197,7 +199,12 @@ class Binder:
 
     def _operator(self, tree: Tree) -> Expr:
         children = tuple(tree.children("children"))
+        if tree.type in ("COMPARE_IN", "COMPARE_NOT_IN") and row_values.is_row(children[0]):
+            found = row_values.equal_to_any(tree, children[0], children[1:], self.bind)
+            return self._finish(tree, self._not(tree, found) if tree.type == "COMPARE_NOT_IN" else found)
         match tree.type:
+            case "ARRAY_EXTRACT" | "ARRAY_SLICE":
+                return self._finish(tree, self._characters(tree, children))
             case "OPERATOR_NOT":
                 return self._finish(tree, logic.negation(self._call(tree, "NOT", children)))
             case "OPERATOR_IS_NULL" | "OPERATOR_IS_NOT_NULL":
@@ -208,9 +215,29 @@ class Binder:
             case "COMPARE_IN":
                 return self._finish(tree, logic.membership(self._call(tree, "IN", children)))
             case "COMPARE_NOT_IN":
-                inner = logic.membership(self._call(tree, "NOT IN", children))
-                return self._finish(tree, logic.negation(functions.Call("NOT", (inner,), tree.span, (tree.span,))))
+                return self._finish(tree, self._not(tree, logic.membership(self._call(tree, "NOT IN", children))))
         raise self._unknown(tree)
+
+    @staticmethod
+    def _not(tree: Tree, condition: Expr) -> Expr:
+        return logic.negation(functions.Call("NOT", (condition,), tree.span, (tree.span,)))
+
+    def _characters(self, tree: Tree, children: tuple[Tree, ...]) -> Expr:
+        """text[2] and text[2:3]: characters by their places, which are constants from 1."""
+        places = [child.data.get("literal", {}) for child in children[1:]]
+        known = [int(p["text"]) for p in places if p.get("kind") == "INTEGER" and str(p["text"]).isdigit()]
+        text = self.bind(children[0])
+        if len(known) < len(places) or 0 in known or text.type.kind is not Kind.TEXT:
+            raise tree.refuse(
+                "P-121",
+                "Places in brackets are constants from 1, of a text.",
+                hint="Write SUBSTRING(x, 2, 1), LEFT(x, 2), RIGHT(x, 2) or SPLIT_PART(x, '-', 1).",
+            )
+        for child in children[1:]:
+            literal_of(child)
+        size = known[-1] - known[0] + 1
+        arguments = (text, literal(known[0]), literal(max(0, size)))
+        return functions.BUILDERS["substring"](functions.Call("SUBSTRING", arguments, tree.span, (tree.span,) * 3))
 
     def _function(self, tree: Tree) -> Expr:
         name = str(tree.take("function_name")).lower()
@@ -243,11 +270,19 @@ class Binder:
     def _unknown(tree: Tree) -> QueryRefused:
         match tree.kind:
             case "SUBQUERY":
-                return tree.refuse("S-160", "A subquery cannot stand here.")
+                return tree.refuse(
+                    "S-160",
+                    "A subquery cannot stand here.",
+                    hint="Join its table, or give it a name in a subquery: FROM (SELECT (SELECT ...) AS x FROM t).",
+                )
             case "WINDOW":
-                return tree.refuse("S-150", "A window function cannot stand here.")
+                return tree.refuse(
+                    "S-150",
+                    "A window function cannot stand here.",
+                    hint="Give it a name in a subquery: FROM (SELECT ... OVER (PARTITION BY unit ...) AS x FROM t).",
+                )
             case "STAR":
-                return tree.refuse("S-101", "`*` cannot stand here.")
+                return tree.refuse("S-101", "`*` cannot stand here.", hint="COUNT(*) counts rows; else name a column.")
         what = tree.kind.replace("_", " ").lower()
         return tree.refuse("P-121", f"This kind of expression ({what}) is not supported.")
 

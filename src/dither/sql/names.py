@@ -12,7 +12,7 @@ from dither.catalog.model import fold
 from dither.errors import QueryRefused, Span
 from dither.sql.expressions import Expr
 
-__all__ = ["NamedColumn", "Scope"]
+__all__ = ["SCHEMAS", "NamedColumn", "Scope"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Scope:
 
     def find(self, path: list[str]) -> NamedColumn | None:
         """The column of this scope that the path names; None when there is none. Raises LookupError if two match."""
+        path = _without_schema(path)
         name, qualifier = fold(path[-1]), fold(path[-2]) if len(path) > 1 else None
         matches = [
             column
@@ -54,9 +55,17 @@ class Scope:
         except LookupError:
             return True
 
+    def spelling(self, path: list[str]) -> str | None:
+        """The name of the column that the path means, as its table spells it; None where it means none."""
+        try:
+            found = self.find(path)
+        except LookupError:
+            return None
+        return None if found is None else found.name
+
     def resolve(self, path: list[str], span: Span | None) -> NamedColumn:
         shown = ".".join(path)
-        if len(path) > 2:
+        if len(_without_schema(path)) > 2:
             raise QueryRefused(f"`{shown}` has more parts than table and column.", code="N-103", span=span)
         try:
             found = self.find(path)
@@ -90,6 +99,14 @@ class Scope:
         if len(names) <= 30 and names:
             return f"Columns here: {', '.join(names)}."
         return None
+
+
+SCHEMAS = ("main", "public")
+"""What a table's name may be led by: of DuckDB and of PostgreSQL."""
+
+
+def _without_schema(path: list[str]) -> list[str]:
+    return path[1:] if len(path) == 3 and fold(path[0]) in SCHEMAS else path
 
 
 OWNER = "A column the catalog does not name is not visible."

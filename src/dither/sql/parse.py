@@ -158,10 +158,12 @@ def _syntax_error(text: str, result: dict[str, Any]) -> QueryRefused:
         offset = len(raw[:start].decode(errors="ignore"))
         span = (offset, max(1, _word_length(text, offset)))
     if kind == "not implemented":
+        first = text.split(None, 1)[0].upper()
         return QueryRefused(
             "Dither answers questions: one SELECT.",
             code="P-106",
-            hint="Nothing is written, created or changed through it.",
+            span=(len(text) - len(text.lstrip()), len(first)),
+            hint=_OTHER_STATEMENTS.get(first, "Nothing is written, created or changed through it."),
         ).located(text)
     if "max" in message.lower() and "depth" in message.lower():
         return QueryRefused(
@@ -170,6 +172,14 @@ def _syntax_error(text: str, result: dict[str, Any]) -> QueryRefused:
     # The parser has seen only the analyst's own text, so what it says of it may be shown.
     said = message.splitlines()[0][:200] if message else "syntax error"
     return QueryRefused(f"This is not SQL Dither can read: {said}.", code="P-100", span=span).located(text)
+
+
+_OTHER_STATEMENTS = {
+    "PIVOT": "Write a column for each value: SELECT COUNT(*) FILTER (WHERE region = 'R1') AS r1, ... FROM t.",
+    "UNPIVOT": "Write UNION ALL of one SELECT for each row.",
+    "EXPLAIN": "`dither explain` says what a question would do and cost, for nothing; in Python session.explain(...).",
+    "CALL": "Ask of the catalog's tables.",
+}
 
 
 def _word_length(text: str, offset: int) -> int:

@@ -17,7 +17,7 @@ from dither.sql.expressions import Expr
 from dither.sql.functions import TEMPLATES
 from dither.sql.types import INT64, Kind, Type, magnitude
 
-__all__ = ["LARGEST_EXPRESSION", "print_expr", "print_stored", "quote_name", "quote_text", "sql_type"]
+__all__ = ["float_text", "LARGEST_EXPRESSION", "print_expr", "print_stored", "quote_name", "quote_text", "sql_type"]
 
 LARGEST_EXPRESSION = 100_000
 """Characters of printed SQL; a question that needs more in one expression is refused."""
@@ -241,3 +241,8 @@ def _domain_value(value: object, type: Type) -> str:
         fraction = Fraction(value)
         return _literal(Expr("literal", type, payload=fraction, lo=fraction, hi=fraction))
     return _literal(Expr("literal", type, payload=value))  # type: ignore[arg-type]
+
+
+def float_text(value: float) -> str:
+    """A double as SQL: written by its shortest digits, and read as a double and not as a decimal."""
+    return f"CAST('{value!r}' AS DOUBLE)"

@@ -108,6 +108,13 @@ QUESTIONS = (
     Question(
         "SELECT SUM(k) FROM (SELECT k, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x) AS r FROM t) AS q WHERE r = 1"
     ),
+    Question("SELECT SUM(a), COUNT(m) FROM (SELECT uid, ARG_MAX(k, d) AS a, MEDIAN(x) AS m FROM t GROUP BY uid) AS q"),
+    Question("SELECT COUNT(*) FROM (SELECT uid, STDDEV(x) AS s FROM t GROUP BY uid) AS q WHERE s > 0.6"),
+    Question("SELECT SUM(k) FROM (SELECT DISTINCT ON (uid) uid, k FROM t ORDER BY uid, d) AS q"),
+    Question(
+        "SELECT v.s, COUNT(*) FROM t JOIN (VALUES (7, 'x'), (7, 'y'), (0, 'z')) AS v(n, s) ON t.k = v.n GROUP BY v.s"
+    ),
+    Question("SELECT REGR_SLOPE(x, k), SKEWNESS(k) FROM t"),
     Question("SELECT region, MEDIAN(x), MAX(k) FROM t GROUP BY region"),
     Question("SELECT note, COUNT(*), SUM(k) FROM t GROUP BY note"),
     Question("SELECT region, flag, COUNT(*) FROM t GROUP BY GROUPING SETS ((region, flag), (region), ())"),
@@ -157,6 +164,10 @@ MUST_BE_REFUSED = (
     "SELECT COUNT(*) FROM t WHERE RANDOM() > 0.5",
     "SELECT COUNT(*) FROM (SELECT region FROM t UNION ALL SELECT region FROM dim) AS q",
     "SELECT ANY_VALUE(k) FROM t",
+    "SELECT FIRST(k ORDER BY d) FROM t",
+    "SELECT SUM(a) FROM (SELECT uid, FIRST(k) AS a FROM t GROUP BY uid) AS q",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT ON (region) uid, region FROM t ORDER BY region, x) AS q",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT ON (uid) uid, region FROM t) AS q",
     "SELECT STRING_AGG(note, ',') FROM t",
     "SELECT SUM(LENGTH(note) * 1e200) FROM t",
     "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT COUNT(*) FROM r, t",

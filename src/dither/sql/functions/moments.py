@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 
 from dither.sql.expressions import Expr, literal
@@ -123,8 +124,10 @@ def make_timestamp(call: Call) -> Expr:
 
 @dates("strftime", example="strftime(born, '%Y-%m')")
 def strftime(call: Call) -> Expr:
-    """The format is a constant."""
+    """The format is a constant. It may stand first, as DuckDB has it."""
     call.need_count(2)
+    if call.args[0].type.kind is Kind.TEXT and call.args[1].type.kind in (Kind.DATE, Kind.TIMESTAMP):
+        call = replace(call, args=call.args[::-1], arg_spans=call.arg_spans[::-1])
     arg = call.need_kind(0, Kind.DATE, Kind.TIMESTAMP)
     written = call.need_constant_text(1, LONGEST_FORMAT)
     pieces = list(_FORMAT.finditer(written))

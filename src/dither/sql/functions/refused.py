@@ -5,15 +5,25 @@ from __future__ import annotations
 __all__ = ["REFUSED"]
 
 _LONG = "How long it takes, or how much it builds, depends on a row's values: time would tell of them."
+_PARTS = " Write SPLIT_PART(x, '-', 1)."
+_PADDED = " Write RIGHT('000' || x, 3)."
 _STORED = "A double is finite or NULL here, so the question has one answer: ask IS NULL instead."
 _CLOCK = "All times are in UTC; write timestamps in UTC, without a zone."
 
 REFUSED: dict[str, str] = {
     **dict.fromkeys(
-        ["repeat", "lpad", "rpad", "format", "printf", "bar", "regexp_extract_all", "string_split", "str_split",
-         "split", "string_to_array", "regexp_split_to_array", "generate_series", "range", "pg_sleep", "sleep_ms"],
+        ["repeat", "rpad", "format", "printf", "bar", "regexp_extract_all", "generate_series", "range", "pg_sleep",
+         "sleep_ms"],
         _LONG,
     ),
+    **dict.fromkeys(
+        ["string_split", "str_split", "split", "string_to_array", "regexp_split_to_array"], _LONG + _PARTS
+    ),
+    "lpad": _LONG + _PADDED,
+    "row": "Rows are compared with rows: (a, b) IN ((1, 'x'), (2, 'y')). To count different pairs, join them in one "
+    "text: COUNT(DISTINCT CONCAT(CAST(a AS VARCHAR), ' ', b)).",
+    "width_bucket": "Write FLOOR((x - lo) / width) + 1.",
+    "initcap": "Write UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x, 2)).",
     **dict.fromkeys(
         ["levenshtein", "editdist3", "damerau_levenshtein", "jaro_similarity", "jaro_winkler_similarity", "jaccard"],
         _LONG + " Compare LOWER(TRIM(x)), or parts of it.",
