@@ -37,7 +37,7 @@ def no_clamp_in_doubles(original: Any) -> Any:
     return lambda vector, *rest, **options: original(replace(vector, hi=vector.hi + 1000), *rest, **options)
 
 
-@plant("dither.plan.recipes.whole_steps", check="sensitivity", audit=moved("SELECT SUM(k * 0.25) FROM t"))
+@plant("dither.plan.grids.whole_steps", check="sensitivity", audit=moved("SELECT SUM(k * 0.25) FROM t"))
 def decimals_a_digit_short(original: Any) -> Any:
     """The ends of a decimal's grid are one of its last digits too close to zero."""
 

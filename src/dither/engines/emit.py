@@ -22,8 +22,8 @@ from typing import Literal
 from dither.engines.double_sums import double_cell, double_sum
 from dither.engines.relations import RANK, Emission, Part, Printer, float_text, key_text, steps_id
 from dither.plan import nodes
+from dither.plan.grids import Grid, grid_of
 from dither.plan.nodes import Measure, Scan, Vector
-from dither.plan.recipes import Grid, grid_of
 from dither.sql.expressions import Expr, columns_of
 from dither.sql.printing import print_expr, print_stored, quote_name, sql_type
 from dither.sql.types import Kind

@@ -16,8 +16,8 @@ from dither.catalog.model import Column
 from dither.engines import unit_calls
 from dither.errors import GuaranteeError
 from dither.plan import nodes, unit_functions
+from dither.plan.grids import grid_of
 from dither.plan.nodes import Rows
-from dither.plan.recipes import grid_of
 from dither.sql.expressions import Expr, Payload, columns_of, literal
 from dither.sql.functions.casts import is_wide
 from dither.sql.printing import float_text, print_expr, quote_name, sql_type

@@ -24,8 +24,8 @@ from dither.engines.reading import parquet_reader, stat_version
 from dither.engines.relations import Emission, kept_relation_sql
 from dither.errors import EngineError, EngineUnavailable
 from dither.plan import nodes
+from dither.plan.grids import grid_of
 from dither.plan.reads import read_column
-from dither.plan.recipes import grid_of
 from dither.plan.separable import source_names
 from dither.sql.expressions import Expr
 from dither.sql.printing import quote_name, quote_text

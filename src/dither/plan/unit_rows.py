@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from dither.plan import grouped, joins, nodes, separable, unit_functions
 from dither.plan.decimals import exact_within_unit
-from dither.plan.recipes import Aggregate, grid_of
+from dither.plan.grids import grid_of
+from dither.plan.recipes import Aggregate
 from dither.plan.separable import Relation
 from dither.plan.unit_hints import unit_hint
 from dither.sql.bind import AGGREGATES, Binder, call_of, display_name

@@ -15,9 +15,9 @@ from dither.engines.double_sums import EXACT, NEAR, double_cell, double_sum
 from dither.engines.emit import steps_sql
 from dither.engines.relations import Emission, Extent
 from dither.plan import nodes
+from dither.plan.grids import cells_of, grid_of
 from dither.plan.nodes import Scan, ScanColumn, Vector
 from dither.plan.reads import read_column
-from dither.plan.recipes import cells_of, grid_of
 from dither.sql.expressions import Expr
 
 SCAN = Scan("t", (ScanColumn("x0", "X"),), "unit", 1, truncated=False)

@@ -9,8 +9,8 @@ import pytest
 from dither.catalog.model import Column
 from dither.plan.choices import with_bounds
 from dither.plan.decimals import Digits, chosen_digits, is_one_value, sum_digits, type_of_key, whole_steps
+from dither.plan.grids import cells_of, grid_of
 from dither.plan.reads import read_column
-from dither.plan.recipes import cells_of, grid_of
 from dither.sql import embedded
 from dither.sql.expressions import Expr
 from dither.sql.printing import print_expr
