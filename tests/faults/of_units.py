@@ -183,7 +183,7 @@ def join_that_multiplies_nothing(original: Any) -> Any:
 
 
 @plant(
-    "dither.plan.joins._public_copies",
+    "dither.plan.joins.public_copies",
     check="sensitivity",
     audit=moved("SELECT COUNT(*) FROM t JOIN dim ON t.region = dim.region"),
 )

@@ -10,7 +10,7 @@ import pytest
 
 from dither.engines import relations
 from dither.errors import BudgetExceeded, DitherError, EngineError, InvalidParameter, QueryRefused
-from dither.session import session as session_module
+from dither.session import measuring
 from dither.session.session import Session
 from support.exactly import exact_answer, plain_answer
 from support.worlds import World, catalog_text
@@ -139,14 +139,14 @@ def test_a_row_meets_no_more_rows_of_a_released_table_than_planned(
 ) -> None:
     world.load("t", [*OTHERS, row(1), row(1, age=11)])
     found = []
-    bound = session_module.bound
+    bound = measuring.bound
 
     def watch(*args: Any) -> Any:
         part = bound(*args)
         found.append(part.measures[-1].measure)
         return part
 
-    monkeypatch.setattr(session_module, "bound", watch)
+    monkeypatch.setattr(measuring, "bound", watch)
     try:
         world.session.ask(f"SELECT COUNT(*) FROM {GIVEN[name]}", epsilon=100)
     except QueryRefused:
