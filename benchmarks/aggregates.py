@@ -2,9 +2,9 @@
 
     python benchmarks/run.py aggregates [--repeat 5]
 
-Over the native table of `engine.py` (20 million rows), each after one run to warm up: the row as unit and a person as
-unit, as the source is and as `dither tune` stored it. And what heavy units cost in time: a join of a table with itself,
-with and without one unit of very many rows.
+Over the native table of `engine.py` (20 million rows), each after one run to warm up, plain and private in turn: the
+row as unit and a person as unit, as the source is and as `dither tune` stored it. And what heavy units cost in time: a
+join of a table with itself, with and without one unit of very many rows.
 """
 
 from __future__ import annotations
@@ -38,30 +38,29 @@ def main(arguments: list[str]) -> None:
     source = options.folder / "visits.duckdb"
     print(f"{'question':26s} {'variant':12s} {'seconds':>9s} {'plain':>7s} {'ratio':>7s} {'bar':>5s}")
     for name, (sql, bar) in QUESTIONS.items():
-        plain = _plain(source, sql, options.repeat)
         for unit in ("row", "person"):
             if unit == "row" and "DISTINCT u" in sql:
                 continue
             for tuned in (False, True):
-                found = _private(source, unit, sql, options.repeat, tuned=tuned)
+                plain, found = _in_turn(source, unit, sql, options.repeat, tuned=tuned)
                 variant = f"{unit}{' tuned' if tuned else ''}"
                 print(f"{name:26s} {variant:12s} {found:9.3f} {plain:7.3f} {found / plain:7.2f} {bar:5.1f}", flush=True)
     _planning(source)
     _heavy_unit(options.repeat)
 
 
-def _plain(source: Path, sql: str, repeat: int) -> float:
+def _in_turn(source: Path, unit: str, sql: str, repeat: int, *, tuned: bool) -> tuple[float, float]:
+    """Seconds of DuckDB alone and of Dither, medians."""
     connection = duckdb.connect(":memory:")
     connection.execute(f"ATTACH '{source}' AS s (READ_ONLY)")
     connection.execute("USE s")
-    return _median(lambda: connection.execute(sql).fetchall(), repeat)
-
-
-def _private(source: Path, unit: str, sql: str, repeat: int, *, tuned: bool) -> float:
     with tempfile.TemporaryDirectory() as folder, _open(source, unit, Path(folder)) as session:
         if tuned:
             session.tune("visits")
-        return _median(lambda: _ask_anew(session, sql), repeat)
+        both = (lambda: connection.execute(sql).fetchall(), lambda: _ask_anew(session, sql))
+        seconds = [[engine.timed(work) for work in both] for _ in range(repeat + 1)][1:]
+    plain, found = (statistics.median(times) for times in zip(*seconds, strict=True))
+    return plain, found
 
 
 def _planning(source: Path) -> None:

@@ -113,7 +113,7 @@ def heavy_query(scan: nodes.Scan, emission: Emission) -> str:
     heavy = f"SELECT {source.unit_sql} AS h {present} GROUP BY 1 HAVING count(*) > {scan.tau}"
     return (
         f"SELECT {', '.join([*names, 'u'])}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS r "
-        f"FROM ({all_rows}) AS q JOIN ({heavy}) AS heavy ON u = h"
+        f"FROM ({all_rows}) AS q WHERE u IN ({heavy})"
     )
 
 
