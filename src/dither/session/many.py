@@ -32,6 +32,7 @@ from dither.session.offers import Offered, planned
 from dither.session.refusals import noted
 from dither.session.stages import charged
 from dither.session.wishes import Wanted, read_questions
+from dither.sql.embedded import within_depth
 from dither.sql.offers import offers_in
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def ask_many(
     return Answers(tuple(answers), cost, receipt)
 
 
+@within_depth()
 def explain_many(
     session: Session,
     questions: str | Sequence[str],

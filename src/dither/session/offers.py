@@ -22,6 +22,7 @@ from dither.plan.price import PricedPlan
 from dither.session.accuracy import bought_by, least_offer
 from dither.session.foreseen import Foresight
 from dither.session.wishes import Wish, wish_of
+from dither.sql.embedded import within_depth
 from dither.sql.offers import StatedInText, offers_in
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def planned(question: str, lower: Callable[[str], Plan]) -> Plan:
     """The plan of a question with its offers taken out; its text, and positions in refusals, are those typed."""
     text, _ = offers_in(question)
     try:
-        return replace(lower(text), text=question)
+        with within_depth():
+            return replace(lower(text), text=question)
     except QueryRefused as refusal:
         raise refusal.located(question) from None
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from dither.errors import BudgetError, DitherError, PolicyRefused, QueryRefused
+from dither.sql.embedded import within_depth
 
 if TYPE_CHECKING:
     from dither.session.session import Session
@@ -23,7 +24,8 @@ __all__ = ["noted"]
 def noted(session: Session, question: str | None) -> Iterator[None]:
     """Refusals raised inside go to the ledger's log with the question's text and their code, and on to the caller."""
     try:
-        yield
+        with within_depth():
+            yield
     except (QueryRefused, PolicyRefused, BudgetError) as refusal:
         if isinstance(question, str) and not session.invented:
             with suppress(DitherError):

@@ -39,6 +39,7 @@ from dither.session.opaque import OpaqueStatistics
 from dither.session.refusals import noted
 from dither.session.stages import Stage, charged, parts_of
 from dither.session.tables import stand_ins
+from dither.sql.embedded import within_depth
 
 if TYPE_CHECKING:
     from dither.accounting import RandomLoss
@@ -166,6 +167,7 @@ class Session(OpaqueStatistics):
 
         return explain_many(self, questions, epsilon=epsilon, rho=rho, weights=weights)
 
+    @within_depth()
     def explain(
         self,
         question: str,

@@ -26,6 +26,7 @@ from dither.session.expected import ColumnExpectation, expected_columns
 from dither.session.foreseen import Foreseen, Foresight, offer_of, vectors_in
 from dither.session.split_budget import Asked, Split, split_budget
 from dither.session.wishes import Wanted, read_questions
+from dither.sql.embedded import within_depth
 from dither.sql.offers import offers_in
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ class BudgetPlan:
         return to_html(self)
 
 
+@within_depth()
 def plan_budget(
     session: Session,
     questions: str | Sequence[str],

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from dither.errors import QueryRefused
+from dither.errors import QueryRefused, Span
 
 __all__ = [
     "Columns",
@@ -30,7 +31,9 @@ __all__ = [
     "run",
     "shown",
     "tokens_of",
+    "too_deep",
     "typed_column",
+    "within_depth",
 ]
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -92,8 +95,29 @@ def tokens_of(text: str) -> list[tuple[int, str]]:
 
 
 def print_tree(tree: Mapping[str, Any]) -> str:
-    """SQL text of a tree in `parse_json`'s form, after we rewrote it."""
-    return _converted("json_deserialize_sql(CAST(? AS JSON))", json.dumps(tree))
+    """SQL text of a tree in `parse_json`'s form, after we rewrote it. Raises QueryRefused for one that is too deep."""
+    try:
+        return _converted("json_deserialize_sql(CAST(? AS JSON))", json.dumps(tree))
+    except duckdb.SerializationException:
+        raise too_deep() from None
+
+
+@contextmanager
+def within_depth() -> Iterator[None]:
+    """Refuses what is nested too deeply for Python to walk through, in whatever part of planning it is noticed."""
+    try:
+        yield
+    except RecursionError:
+        raise too_deep() from None
+
+
+def too_deep(span: Span | None = None) -> QueryRefused:
+    return QueryRefused(
+        "The question is nested too deeply.",
+        code="P-107",
+        span=span,
+        hint="Some eighty operators, conditions or subqueries inside each other are certain to be read.",
+    )
 
 
 def _converted(expression: str, text: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from dither.errors import QueryRefused
 from dither.sql import embedded
 from dither.sql.parse import Tree
 
@@ -32,7 +33,8 @@ def item_name(item: Tree, spelling: Spelling | None = None) -> str:
         return (spelling and spelling(path)) or path[-1]
     try:
         return _printed(json.dumps(item.data))
-    except duckdb.Error:
+    except (duckdb.Error, QueryRefused):
+        # Too deep to be printed, which it need not be.
         return item.source or item.kind.lower()
 
 

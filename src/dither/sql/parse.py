@@ -166,9 +166,7 @@ def _syntax_error(text: str, result: dict[str, Any]) -> QueryRefused:
             hint=_OTHER_STATEMENTS.get(first, "Nothing is written, created or changed through it."),
         ).located(text)
     if "max" in message.lower() and "depth" in message.lower():
-        return QueryRefused(
-            f"The question is nested more than {embedded.MAX_DEPTH:,} levels deep.", code="P-107", span=span
-        ).located(text)
+        return embedded.too_deep(span).located(text)
     # The parser has seen only the analyst's own text, so what it says of it may be shown.
     said = message.splitlines()[0][:200] if message else "syntax error"
     return QueryRefused(f"This is not SQL Dither can read: {said}.", code="P-100", span=span).located(text)
