@@ -196,7 +196,7 @@ BAD_QUESTIONS = [
     (
         "SELECT COUNT(*) FROM care WHERE " + "(" * 500 + "visits" + "+1)" * 500 + " > 1",
         2,
-        "nested more than 1,000 levels",
+        "nested too deeply",
     ),
 ]
 

@@ -40,6 +40,8 @@ Columns = dict[str, npt.NDArray[Any]]
 """Column name -> values; masked arrays where there are NULLs; object arrays for text."""
 
 MAX_DEPTH = 1000
+SURELY_PRINTED = 240
+"""Objects and lists inside each other, in a tree that DuckDB turns into SQL; its own limit is 256."""
 LONGEST_S = 60
 """Seconds that one statement may take."""
 LONGEST_KEPT = 8_000
@@ -99,7 +101,20 @@ def print_tree(tree: Mapping[str, Any]) -> str:
     try:
         return _converted("json_deserialize_sql(CAST(? AS JSON))", json.dumps(tree))
     except duckdb.SerializationException:
-        raise too_deep() from None
+        if _levels(tree) > SURELY_PRINTED:
+            raise too_deep() from None
+        raise
+
+
+def _levels(tree: Any) -> int:
+    """How many objects and lists lie inside each other."""
+    deepest, waiting = 0, [(tree, 1)]
+    while waiting:
+        part, level = waiting.pop()
+        deepest = max(deepest, level)
+        below = part.values() if isinstance(part, Mapping) else part
+        waiting += [(each, level + 1) for each in below if isinstance(each, Mapping | list)]
+    return deepest
 
 
 @contextmanager
