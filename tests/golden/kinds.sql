@@ -304,6 +304,9 @@ SELECT COUNT(*) FROM (SELECT uid, COUNT_IF(region = 'R1') OVER (PARTITION BY uid
 -- same
 SELECT COUNT(*) FROM T WHERE COALESCE((SELECT COUNT_IF(amt > 100) FROM O WHERE O.uid = T.uid), -1) = -1;
 
+-- same
+SELECT region, COUNT(*) AS n FROM T GROUP BY region UNION ALL BY NAME SELECT COUNT(*) AS m, 'all' AS region FROM T;
+
 -- Refused, and what to ask instead -------------------------------------------------------------------------------------
 
 -- refuse A-104 at MODE(region)

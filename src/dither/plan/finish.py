@@ -139,9 +139,11 @@ def set_operation(tree: Tree, parts: list[FinishTree]) -> FinishTree:
     measures = frozenset().union(*(part.measures for part in parts))
     columns = parts[0].columns
     if kind == "UNION_BY_NAME":
-        columns = tuple({name.lower(): name for part in reversed(parts) for name in reversed(part.columns)}.values())[
-            ::-1
-        ]
+        # In order of their first appearance, spelled as there.
+        named: dict[str, str] = {}
+        for name in (name for part in parts for name in part.columns):
+            named.setdefault(name.lower(), name)
+        columns = tuple(named.values())
     united = {**tree.data, **changed}
     roles = ("derived",) * len(columns)
     keyed = row_keys.united(united, [part.keyed for part in parts])
