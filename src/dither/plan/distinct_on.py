@@ -6,8 +6,6 @@ unit in its partition, so DISTINCT ON (unit, ...) is a question about each unit 
 
 from __future__ import annotations
 
-import copy
-import functools
 from typing import Any
 
 from dither.plan.separable import Relation
@@ -48,7 +46,7 @@ def as_qualified(tree: Tree, relation: Relation) -> Tree:
             "DISTINCT ON without ORDER BY picks rows by storage order, which depends on everybody's rows.",
             hint="Add ORDER BY the same expressions, and then what decides which row comes first.",
         )
-    qualify = copy.deepcopy(_first_of_each())
+    qualify = embedded.expression("row_number() OVER () = 1")
     qualify["left"] = {**qualify["left"], "partitions": [t.data for t in targets], "orders": orders}
     kept = [m for m in modifiers if m is not found and m["type"] != "ORDER_MODIFIER"]
     changed = Tree({**tree.data, "modifiers": kept, "qualify": qualify}, tree.text)
@@ -96,11 +94,3 @@ def _is_unit(target: Tree, relation: Relation) -> bool:
     if not path or not relation.scope.knows(path):
         return False
     return relation.is_unit(relation.scope.resolve(path, target.span).expr)
-
-
-@functools.lru_cache(maxsize=1)
-def _first_of_each() -> Json:
-    """The condition as this version of DuckDB writes it."""
-    node = embedded.parse_json("SELECT row_number() OVER () = 1")["statements"][0]["node"]
-    condition: Json = node["select_list"][0]
-    return condition

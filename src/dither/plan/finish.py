@@ -247,15 +247,14 @@ def plus_minus(item: Json, sign: str, half: Json, alias: str) -> Json:
 
 def some_rows() -> Json:
     """count(*) >= 1, over people's rows."""
-    return copy.deepcopy(_some_rows())
+    return embedded.expression("count(*) >= 1")
 
 
 def both(left: Json | None, right: Json) -> Json:
     """Both conditions, or the one there is."""
     if left is None:
         return right
-    shape = copy.deepcopy(_both_shape())
-    return {**shape, "children": [left, right]}
+    return {**embedded.expression("x AND y"), "children": [left, right]}
 
 
 def to_sql(tree: Json) -> str:
@@ -330,19 +329,6 @@ def _select_shape() -> Json:
 def _sum_shape() -> Json:
     """x + y as this version of DuckDB writes it."""
     node: Json = embedded.parse_json("SELECT x + y")["statements"][0]["node"]["select_list"][0]
-    return node
-
-
-@functools.lru_cache(maxsize=1)
-def _some_rows() -> Json:
-    node: Json = embedded.parse_json("SELECT count(*) >= 1")["statements"][0]["node"]["select_list"][0]
-    return node
-
-
-@functools.lru_cache(maxsize=1)
-def _both_shape() -> Json:
-    """x AND y as this version of DuckDB writes it."""
-    node: Json = embedded.parse_json("SELECT x AND y")["statements"][0]["node"]["select_list"][0]
     return node
 
 

@@ -6,7 +6,6 @@ Proof: docs/proofs/answer/intervals.md
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +46,7 @@ def inputs_of(tree: Json) -> Inputs | None:
     table, node = found
     source = {**tree["from_table"], "subquery": {**tree["from_table"]["subquery"], "node": node}}
     # Rows that a condition on noise leaves out count as well.
-    items = [*own, {**_count(), "alias": "inputs"}, *tree["select_list"][len(own) :]]
+    items = [*own, {**embedded.expression("COUNT(*)"), "alias": "inputs"}, *tree["select_list"][len(own) :]]
     counting = {**tree, "select_list": items, "from_table": source, "where_clause": None}
     picked = {i: way for i, item in enumerate(own) if (way := _way(item)) is not None}
     return Inputs(table, counting, picked)
@@ -85,10 +84,3 @@ def _has_subquery(part: Any) -> bool:
     if not isinstance(part, dict):
         return False
     return part.get("class") == "SUBQUERY" or any(map(_has_subquery, part.values()))
-
-
-@functools.lru_cache(maxsize=1)
-def _count() -> Json:
-    """COUNT(*) as this version of DuckDB writes it."""
-    node: Json = embedded.parse_json("SELECT COUNT(*)")["statements"][0]["node"]["select_list"][0]
-    return node

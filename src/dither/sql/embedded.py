@@ -26,6 +26,7 @@ __all__ = [
     "LONGEST_S",
     "MAX_DEPTH",
     "evaluate",
+    "expression",
     "parse_json",
     "print_tree",
     "run",
@@ -84,6 +85,12 @@ def parse_json(text: str) -> dict[str, Any]:
         tree: dict[str, Any] = json.loads(_converted("json_serialize_sql(CAST(? AS VARCHAR))", text))
     except duckdb.Error:
         raise QueryRefused("This text cannot be parsed as SQL.", code="P-100") from None
+    return tree
+
+
+def expression(text: str) -> dict[str, Any]:
+    """A tree of one expression of ours as DuckDB writes it, to be put into others: a new one each time."""
+    tree: dict[str, Any] = parse_json(f"SELECT {text}")["statements"][0]["node"]["select_list"][0]
     return tree
 
 
