@@ -1,7 +1,8 @@
 """Where random bytes come from: the system's generator, and injected sources for tests.
 
 Flow: every sampler of `dither.noise` asks an `Entropy` for bytes; when none is given it asks `system_entropy()`.
-Relies on: AES-256-CTR of `cryptography`, keyed by the operating system, with fast key erasure: the first 32 bytes of
+Relies on: SHAKE-256 for a question's few bytes and AES-256-CTR of `cryptography` for long draws (ten times as fast, and
+7 MB that most processes never load), both keyed by the operating system, with fast key erasure: the first 32 bytes of
 every stream become the next key, so a key taken from memory later says nothing about noise drawn before. Erasing is
 as good as CPython allows: our own buffers are overwritten, copies made by the interpreter or OpenSSL are not ours.
 Source: D. J. Bernstein, "Fast-key-erasure random-number generators", 2017.
@@ -12,13 +13,15 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
 from dither.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers import CipherContext
 
 __all__ = ["ByteTape", "Entropy", "SystemEntropy", "insecure_seeded", "system_entropy", "words16", "words64"]
 
@@ -53,7 +56,7 @@ class SystemEntropy:
                 return self._stream(size_bytes)
             if size_bytes > len(self._pool):
                 self._wipe_pool()
-                self._pool = bytearray(self._stream(_POOL_BYTES))
+                self._pool = self._short_stream(_POOL_BYTES)
             # From the end: shortening the buffer is the erasure of its use, overwriting that of its content.
             start = len(self._pool) - size_bytes
             taken = bytes(self._pool[start:])
@@ -101,6 +104,12 @@ class SystemEntropy:
     def _wipe_pool(self) -> None:
         self._pool[:] = bytes(len(self._pool))
         self._pool.clear()
+
+    def _short_stream(self, size_bytes: int) -> bytearray:
+        stream = bytearray(hashlib.shake_256(self._key).digest(_KEY_BYTES + size_bytes))
+        self._key[:] = stream[:_KEY_BYTES]
+        del stream[:_KEY_BYTES]
+        return stream
 
     def _stream(self, size_bytes: int) -> bytes:
         parts = []
@@ -160,6 +169,8 @@ def words64(entropy: Entropy, count: int) -> NDArray[np.uint64]:
 
 
 def _counter_mode(key: bytes) -> CipherContext:
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
     return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
 
