@@ -20,6 +20,7 @@ import duckdb
 from dither.catalog.model import Column, Table, fold
 from dither.engines.private_folder import private_folder
 from dither.engines.reading import fresh_connection, one_file
+from dither.engines.stopping import stoppable
 from dither.errors import EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
 
@@ -108,18 +109,19 @@ def _convert(path: Path, copy: Path, header: list[str], types: Mapping[str, str]
         with fresh_connection() as connection:
             # In two steps: DuckDB pushes a cast into its CSV reader, where a value that does not convert raises.
             connection.execute(f"SET temp_directory={quote_text(str(private_folder()))}")
-            connection.execute(f"CREATE TABLE texts AS {reading}")
+            stoppable(connection, lambda: connection.execute(f"CREATE TABLE texts AS {reading}"))
             casting = f"SELECT {', '.join(selected)} FROM texts"
             options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{_SOURCE}: {quote_text(str(path.resolve()))}}}"
-            connection.execute(f"COPY ({casting}) TO {quote_text(str(fresh))} ({options})")
+            text = f"COPY ({casting}) TO {quote_text(str(fresh))} ({options})"
+            stoppable(connection, lambda: connection.execute(text))
         fresh.replace(copy)
     except duckdb.Error:
-        fresh.unlink(missing_ok=True)
         raise EngineUnavailable(
             f"`{path.name}` does not parse strictly as CSV with the declared dialect.",
             hint="Check delimiter and quote under [source], and that every line has as many fields as the header.",
         ) from None
     finally:
+        fresh.unlink(missing_ok=True)
         os.umask(old)
 
 

@@ -23,6 +23,7 @@ from dither.engines import emit, levels, relations, sources, stored
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.private_folder import private_folder
 from dither.engines.reading import NAN_ANYWHERE, fresh_connection
+from dither.engines.stopping import stoppable
 from dither.errors import EngineError, EngineMismatch, EngineUnavailable, GuaranteeError, InvalidParameter
 from dither.mechanisms.value_bounds import LEVELS
 from dither.plan import nodes
@@ -93,7 +94,7 @@ class DuckDBEngine:
         relation = relations.relation_sql(node, self._emission(), relations.ids_of(node))
         try:
             self._public_version = self._public_version or self._source.version()
-            return dict(self._cursor().execute(f"{select} FROM ({relation}) AS rows{suffix}").fetchnumpy())
+            return self._fetched(f"{select} FROM ({relation}) AS rows{suffix}")
         except duckdb.Error:
             raise EngineError("A public table could not be read.") from None
 
@@ -108,9 +109,10 @@ class DuckDBEngine:
             statements = [f"EXECUTE question{i}" for i in range(len(texts))] if prepared is not None else texts
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             try:
-                results = iter([cursor.execute(statement).fetchnumpy() for statement in statements])
+                read = stoppable(cursor, lambda: [cursor.execute(each).fetchnumpy() for each in statements])
             finally:
                 cursor.execute("ROLLBACK")
+        results = iter(read)
         return Secret([_table(measure, results) for measure in measures])
 
     def rows_per_unit(self, table: str, levels: Sequence[int]) -> Secret[npt.NDArray[np.int64]]:
@@ -118,11 +120,10 @@ class DuckDBEngine:
         assert source.unit_sql is not None
         present = f"{source.from_sql} WHERE {source.unit_sql} IS NOT NULL"
         counts = f"SELECT count(*) AS n FROM {present} GROUP BY {source.unit_sql}"
-        above = ", ".join(f"count(*) FILTER (WHERE n > {int(level)})" for level in levels)
+        above = ", ".join(f"count(*) FILTER (WHERE n > {int(level)}) AS n{level}" for level in levels)
         with self._one_state():
-            row = self._cursor().execute(f"SELECT {above} FROM ({counts}) AS units").fetchone()
-        assert row is not None
-        return Secret(np.array(row, dtype=np.int64))
+            found = self._fetched(f"SELECT {above} FROM ({counts}) AS units")
+        return Secret(np.concatenate([_integers(found[f"n{level}"]) for level in levels]))
 
     def values_per_level(self, table: str, column: str, tau: int) -> Secret[npt.NDArray[np.int64]]:
         scan, columns = self._whole_scan(table, tau)
@@ -132,7 +133,7 @@ class DuckDBEngine:
         number = print_expr(columns[found.id]) if decimal else quote_name(found.id)
         with self._one_state():
             rows = relations.kept_relation_sql(scan, self._emission(), frozenset({found.id}))
-            read = self._cursor().execute(levels.levels_sql(rows, number)).fetchnumpy()
+            read = self._fetched(levels.levels_sql(rows, number))
         counts = np.zeros(2 * LEVELS + 1, dtype=np.int64)
         counts[_integers(read["level"]) + LEVELS] = _integers(read["n"])
         return Secret(counts)
@@ -146,7 +147,7 @@ class DuckDBEngine:
             rows = relations.kept_relation_sql(scan, self._emission(), columns_of(*wanted.values()))
             # In an order of their own: which of them a seed draws must not follow from how threads finished.
             ordered = f"SELECT {', '.join(selected)} FROM ({rows}) AS q ORDER BY ALL"
-            found = dict(self._cursor().execute(ordered).fetchnumpy())
+            found = self._fetched(ordered)
         return Secret(found)
 
     @contextmanager
@@ -214,6 +215,10 @@ class DuckDBEngine:
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         with self._lock:
             return self._connection.cursor()
+
+    def _fetched(self, sql: str) -> Columns:
+        cursor = self._cursor()
+        return dict(stoppable(cursor, lambda: cursor.execute(sql).fetchnumpy()))
 
     def _read_schema(self) -> list[SchemaTable]:
         cursor = self._cursor()

@@ -20,6 +20,7 @@ from dither.catalog.model import fold
 from dither.engines.csv_copy import header_of, strict_reader
 from dither.engines.private_folder import private_folder
 from dither.engines.reading import fresh_connection, parquet_reader
+from dither.engines.stopping import stoppable
 from dither.errors import EngineError, EngineMismatch, EngineUnavailable
 from dither.secret import Secret
 from dither.sql.printing import quote_name, quote_text
@@ -126,7 +127,7 @@ class PointFile:
 
     def _run(self, text: str, *, writes: bool = False) -> duckdb.DuckDBPyConnection:
         try:
-            return self._connection.execute(text)
+            return stoppable(self._connection, lambda: self._connection.execute(text))
         except duckdb.Error:
             if writes:
                 raise EngineError(_NOT_WRITTEN) from None

@@ -24,6 +24,7 @@ from dither.engines.frames import named_once, unread_column
 from dither.engines.parquet_files import FileColumn, check_ranges, columns_of
 from dither.engines.reading import fresh_connection, identity_of, parquet_reader, stat_version
 from dither.engines.relations import Extent
+from dither.engines.stopping import stoppable
 from dither.engines.views import attach_evaluated, is_plain
 from dither.errors import EngineMismatch, EngineUnavailable
 from dither.sql.printing import quote_name, quote_text
@@ -212,7 +213,8 @@ class Frame:
         named_once(self._frame)
         try:
             connection.register("frame", self._frame)
-            connection.execute(f"CREATE TABLE {quote_name(view_name(key))} AS SELECT * FROM frame")
+            text = f"CREATE TABLE {quote_name(view_name(key))} AS SELECT * FROM frame"
+            stoppable(connection, lambda: connection.execute(text))
         except duckdb.Error:
             raise EngineUnavailable(
                 f"The frame cannot be read{unread_column(connection)}.",

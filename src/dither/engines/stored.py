@@ -22,6 +22,7 @@ from dither.catalog.schema import SchemaTable
 from dither.engines.emit import is_bounded_double, steps_sql
 from dither.engines.reading import parquet_reader, stat_version
 from dither.engines.relations import Emission, kept_relation_sql
+from dither.engines.stopping import stoppable
 from dither.errors import EngineError, EngineUnavailable
 from dither.plan import nodes
 from dither.plan.grids import grid_of
@@ -89,7 +90,7 @@ class KeptDatabase:
         connection.execute(f"ATTACH {quote_text(str(self.path))} AS kept")
         connection.execute("CREATE TABLE IF NOT EXISTS kept.stored (name VARCHAR PRIMARY KEY, stamp VARCHAR)")
         connection.execute("DELETE FROM kept.stored WHERE name = ?", [table])
-        connection.execute(f"CREATE OR REPLACE TABLE {kept_name(table)} AS {query}")
+        stoppable(connection, lambda: connection.execute(f"CREATE OR REPLACE TABLE {kept_name(table)} AS {query}"))
         # The row comes last: a half-written table has no stamp and is never used.
         connection.execute("INSERT INTO kept.stored VALUES (?, ?)", [table, stamp])
         connection.execute("DETACH kept")
@@ -131,7 +132,8 @@ class KeptFiles:
         half = file.with_suffix(".half")
         options = f"FORMAT parquet, COMPRESSION lz4_raw, KV_METADATA {{stamp: {quote_text(stamp)}}}"
         try:
-            connection.execute(f"COPY ({query}) TO {quote_text(str(half))} ({options})")
+            text = f"COPY ({query}) TO {quote_text(str(half))} ({options})"
+            stoppable(connection, lambda: connection.execute(text))
             os.replace(half, file)
         finally:
             half.unlink(missing_ok=True)

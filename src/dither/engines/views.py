@@ -19,6 +19,7 @@ import duckdb
 from dither.catalog.model import fold
 from dither.engines.private_folder import private_folder
 from dither.engines.reading import fresh_connection
+from dither.engines.stopping import stoppable
 from dither.errors import EngineUnavailable, QueryRefused
 from dither.sql.parse import Tree, parse
 from dither.sql.printing import quote_name, quote_text
@@ -71,7 +72,8 @@ def _evaluate(source: Path, view: str, columns: Sequence[str], path: Path, shown
         connection.execute("SET enable_external_access=false")
         try:
             selected = ", ".join(map(quote_name, columns)) or "1 AS one"
-            connection.execute(f"CREATE TABLE evaluated.rows AS SELECT {selected} FROM {view}")
+            text = f"CREATE TABLE evaluated.rows AS SELECT {selected} FROM {view}"
+            stoppable(connection, lambda: connection.execute(text))
         except duckdb.Error:
             raise EngineUnavailable(
                 f"The view `{shown}` fails{_failing(connection, view, columns)}, perhaps on one row alone.",

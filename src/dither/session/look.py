@@ -19,6 +19,7 @@ from dither.catalog.draft import Proposals
 from dither.catalog.schema import SchemaTable, column_type
 from dither.engines.describing import DATABASE_SUFFIXES
 from dither.engines.reading import fresh_connection, parquet_reader
+from dither.engines.stopping import stoppable
 from dither.errors import EngineError
 from dither.sql.printing import quote_name, quote_text
 
@@ -66,7 +67,8 @@ def _ends(
         for column in columns
         for function in ("min", "max")
     ]
-    row = connection.execute(f"SELECT {', '.join(chosen)} FROM {origin}").fetchone() or ()
+    text = f"SELECT {', '.join(chosen)} FROM {origin}"
+    row = stoppable(connection, lambda: connection.execute(text).fetchone()) or ()
     ends = zip(row[::2], row[1::2], strict=True)
     return {
         (table.name, column.name): (low, high)
