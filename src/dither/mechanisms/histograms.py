@@ -46,20 +46,22 @@ class Histograms:
 
     def candidates(self) -> Candidates:
         """Occupied cells and the gaps around them, in each group. A gap between two cells that touch is none."""
-        sizes, groups = np.diff(self.starts), np.arange(self.groups, dtype=np.int64)
-        owner = np.repeat(groups, sizes)
+        groups = np.arange(self.groups, dtype=np.int64)
+        owner = np.repeat(groups, np.diff(self.starts))
         above = np.cumsum(self.counts) - (np.cumsum(self.totals) - self.totals)[owner]
         # Every group has one gap more than cells: before its first cell, between them, after its last.
         gaps = len(owner) + self.groups
-        first, last = self.starts[:-1] + groups, self.starts[1:] + groups
+        before = np.arange(len(owner), dtype=np.int64) + owner
         begin, end, rank = np.full(gaps, self.lo), np.full(gaps, self.hi + 1), np.zeros(gaps, dtype=np.int64)
-        follows, precedes = np.ones(gaps, dtype=bool), np.ones(gaps, dtype=bool)
-        follows[first], precedes[last] = False, False
-        begin[follows], end[precedes], rank[follows] = self.cells + 1, self.cells, above
+        begin[before + 1], end[before], rank[before + 1] = self.cells + 1, self.cells, above
+        # Most are of no width where most cells are occupied: they go before everything is put in order.
+        wide = np.flatnonzero(end > begin)
+        begin, rank = begin[wide], rank[wide]
+        gap_owner = np.searchsorted(self.starts[1:] + groups, wide).astype(np.int64)
         return Candidates.in_order(
-            np.concatenate([owner, np.repeat(groups, sizes + 1)]),
+            np.concatenate([owner, gap_owner]),
             np.concatenate([self.cells, begin]),
-            np.concatenate([np.ones_like(owner), end - begin]),
+            np.concatenate([np.ones_like(owner), end[wide] - begin]),
             np.concatenate([above - self.counts, rank]),
             np.concatenate([above, rank]),
             self.groups,
@@ -81,11 +83,12 @@ class Candidates:
 
     @classmethod
     def in_order(cls, owner: Ints, cells: Ints, widths: Ints, low: Ints, high: Ints, groups: int) -> Candidates:
-        """Sorted by group, without those of no width."""
-        kept = np.flatnonzero(widths > 0)
-        order = kept[np.argsort(owner[kept], kind="stable")]
-        starts = np.searchsorted(owner[order], np.arange(groups + 1)).astype(np.int64)
-        return cls(owner[order], cells[order], widths[order], low[order], high[order], starts)
+        """Sorted by group. In one group all are in order already."""
+        if groups > 1:
+            order = np.argsort(owner, kind="stable")
+            owner, cells, widths, low, high = owner[order], cells[order], widths[order], low[order], high[order]
+        starts = np.searchsorted(owner, np.arange(groups + 1)).astype(np.int64)
+        return cls(owner, cells, widths, low, high, starts)
 
     def distances(self, aim: Ints, scale: int) -> Ints:
         """From each group's aim, a rank times `scale`, to the ranks that a candidate covers."""
