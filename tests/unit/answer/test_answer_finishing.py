@@ -77,10 +77,10 @@ GROUPS = "(SELECT d, COUNT(*) AS n FROM t GROUP BY d)"
 def test_a_join_of_far_too_many_rows_is_refused_at_once(question: str, code: str) -> None:
     # All 10^11 pairs were counted first: 17 seconds of both cores for a free explanation.
     many = world(316_000)
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(QueryRefused) as refused:
         many.session.explain(question, epsilon=1)
-    assert refused.value.code == code and time.perf_counter() - begun < 5
+    assert refused.value.code == code and time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize(

@@ -107,5 +107,5 @@ def test_a_join_that_only_a_limit_keeps_small_has_no_interval_and_takes_no_time(
     answer = made.session.ask(
         f"SELECT a.n - b.n AS m, GREATEST(a.n, b.n) AS g FROM {groups} AS a CROSS JOIN {groups} AS b LIMIT 3", epsilon=1
     )
-    begun = time.perf_counter()
-    assert np.isnan(answer.intervals[0]).all() and time.perf_counter() - begun < 2
+    begun = time.process_time()
+    assert np.isnan(answer.intervals[0]).all() and time.process_time() - begun < 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -34,13 +34,18 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
 
 
 def test_help_is_shown_at_once() -> None:
-    # Byte-compiled and with a core to itself it takes 0.13 s. The bound leaves room for a busy machine and still
-    # catches an import of NumPy and DuckDB together; the fastest of five is the least disturbed.
+    # Byte-compiled it takes 0.13 s. In seconds of the processor, which others do not lengthen; the bound leaves
+    # room for a slow one, and still catches an import of NumPy and DuckDB together.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-m", "dither", "--help"]
     fastest = 60.0
     for _ in range(5):
-        start = time.perf_counter()
+        start = _seconds_of_children()
         subprocess.run(command, capture_output=True, timeout=60, check=True, env=environment)
-        fastest = min(fastest, time.perf_counter() - start)
+        fastest = min(fastest, _seconds_of_children() - start)
     assert fastest < 0.6
+
+
+def _seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

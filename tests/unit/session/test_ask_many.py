@@ -236,9 +236,9 @@ def test_many_two_way_tables_of_a_wide_table_are_planned_quickly() -> None:
     pairs = [f"SELECT {a}, {b}, COUNT(*) AS n FROM data GROUP BY {a}, {b}"
              for i, a in enumerate(names) for b in names[i + 1 :]]  # fmt: skip
     with dither.open(pd.DataFrame(columns), privacy_unit="row", budget=3, delta=1e-9, bounds=bounds) as session:
-        began = time.perf_counter()
+        began = time.process_time()
         answers = session.ask_many(pairs, rho="0.01")
-        assert time.perf_counter() - began < 20
+        assert time.process_time() - began < 20
         ones = {name: {} for name in names}
         for answer in answers:
             for place in (0, 1):

@@ -52,7 +52,7 @@ def test_case_is_folded_where_the_options_say_so() -> None:
 
 
 def test_a_refusal_is_quick_however_large_the_automaton_is() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for pattern in MANY_STATES:
         read_pattern(pattern, fold_case=True)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
