@@ -16,6 +16,7 @@ from dither.catalog.schema import SchemaTable
 from dither.engines.base import Engine
 from dither.plan import nodes
 from dither.plan.keys import KeyLists
+from dither.plan.listing import PublicTables
 from dither.plan.separable import Ids, PublicFacts, public_scan
 from dither.sql.expressions import Expr
 from dither.sql.printing import print_expr, quote_name
@@ -30,7 +31,7 @@ class Facts:
         self.engine = engine
         self.schemas: Mapping[str, SchemaTable] = self._match(catalog, engine)
         self._cache: dict[Any, Any] = {}
-        self._key_lists = KeyLists(catalog, self._values, has_delta)
+        self._key_lists = KeyLists(catalog, PublicTables(self._size, self._distinct), has_delta)
 
     def refresh(self) -> None:
         """Forget what was read of public tables when the source has changed since."""
@@ -74,13 +75,15 @@ class Facts:
         found = self._read(node, f"SELECT {selected}", suffix=" ORDER BY ALL")
         return list(zip(*(np.ma.asarray(column).tolist() for column in found.values()), strict=True))
 
-    def _values(self, table: str, column: str) -> list[Any]:
+    def _size(self, table: str) -> int:
+        return self._count(self._public(table).node)
+
+    def _distinct(self, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         relation = self._public(table)
-        found = next(c for c in relation.columns if fold(c.name) == column)
-        values = self._read(
-            relation.node, f"SELECT DISTINCT {print_expr(found.expr)} AS v", suffix=" ORDER BY v NULLS LAST"
-        )["v"]
-        return list(np.ma.asarray(values).tolist())
+        found = {fold(column.name): column.expr for column in relation.columns}
+        selected = ", ".join(f"{print_expr(found[name])} AS c{i}" for i, name in enumerate(columns))
+        read = self._read(relation.node, f"SELECT DISTINCT {selected}", suffix=" ORDER BY ALL")
+        return list(zip(*(np.ma.asarray(values).tolist() for values in read.values()), strict=True))
 
     def _contents(self, table: str) -> tuple[int, int]:
         relation = self._public(table)

@@ -328,7 +328,7 @@ def _lowered(session: Session, text: str) -> SeriesQuestion:
     session.facts.refresh()
     now = session._clock().astimezone(dt.UTC).replace(tzinfo=None, microsecond=0)
     lists = session.facts.key_lists()
-    days = SeriesDays(session.catalog, lists.public_values, lists.has_delta)
+    days = SeriesDays(session.catalog, lists.public, lists.has_delta)
     choices = Choices(session.taus, bounds=session.bounds)
     known = (session.catalog, session.facts.schemas, session.facts.for_lowering(), days, choices)
     plans = [Lowering(*known, at).question(text) for at in (now, now + _LATER)]

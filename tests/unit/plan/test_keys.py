@@ -7,6 +7,7 @@ import pytest
 
 from dither.plan import keys
 from dither.plan.keys import Domain, KeyLists
+from dither.plan.listing import PublicTables
 from support.clinic import clinic
 
 
@@ -29,7 +30,7 @@ def test_a_session_of_many_filters_remembers_few_lists() -> None:
 
 def test_long_lists_make_the_others_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "MOST_LISTED", 100)
-    lists = KeyLists(clinic().catalog, lambda *_: [], lambda: False)
+    lists = KeyLists(clinic().catalog, PublicTables(lambda _: 0, lambda *_: []), lambda: False)
     for name, size in enumerate((10, 60, 30, 35)):
         lists.remember(domain(name, size))
     assert [found.size for found in lists.cache.values()] == [30, 35]
