@@ -69,9 +69,9 @@ def test_regressions_of_one_pair_share_their_rows_sums_and_products(world: World
 
 
 def test_the_squares_that_a_regression_needs_are_those_of_its_own_side(world: World) -> None:
-    _, recipes = compiled(world, "REGR_SXX(y, x), REGR_SYY(y, x), REGR_R2(y, x)")
-    (*_, of_x), (*_, of_y), (*_, first, second) = (recipe.vectors for recipe in recipes)
-    assert (first, second) == (of_y, of_x)
+    _, recipes = compiled(world, "REGR_SXX(y, x), REGR_SYY(y, x), REGR_R2(y, x), REGR_SLOPE(y, x)")
+    (*_, of_x), (*_, of_y), (*_, first, second), (*_, of_slope) = (recipe.vectors for recipe in recipes)
+    assert (first, second, of_slope) == (of_y, of_x, of_x)
     assert of_x != of_y
 
 
