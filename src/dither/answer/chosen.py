@@ -20,7 +20,7 @@ from dither.plan.decimals import is_one_value
 from dither.plan.laws import ChoiceLaw
 from dither.plan.nodes import Vector
 from dither.plan.price import PricedVector
-from dither.plan.recipes import FINE
+from dither.plan.quantiles import FINE
 
 __all__ = ["choose"]
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from dither.answer import shapes
 from dither.errors import GuaranteeError
 from dither.plan.nodes import Vector
-from dither.plan.recipes import FINE, Recipe
+from dither.plan.quantiles import FINE
+from dither.plan.recipes import Recipe
 from dither.sql.types import Kind
 
 __all__ = ["evaluate", "handed_over", "one_of"]

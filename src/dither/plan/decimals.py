@@ -1,6 +1,6 @@
 """Decimals as whole numbers of their last digit: grids that lose nothing, and how a noisy table hands decimals over.
 
-Flow: `recipes` takes the grid of a decimal expression from here and notes what the noisy column is; `answer.noisy`
+Flow: `grids` takes the steps of a decimal expression from here, recipes note what the noisy column is; `answer.noisy`
 hands out whole numbers, which the finish reads as DECIMAL by the SQL made here.
 Proof: docs/proofs/mechanisms/grid-sums.md
 """

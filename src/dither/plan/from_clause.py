@@ -14,6 +14,7 @@ from dither.plan import joins, nodes, phases, public_rows, separable, written
 from dither.plan.finish import NoisySource, as_table, join_noisy, no_table
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Relation
+from dither.plan.with_clause import Environment
 from dither.sql.bind import Binder, call_of
 from dither.sql.expressions import Expr, and_all
 from dither.sql.functions import logic
@@ -22,7 +23,7 @@ from dither.sql.parse import Tree
 from dither.sql.units import over_column, same_units
 
 if TYPE_CHECKING:
-    from dither.plan.lower import Environment, Lowered, Lowering
+    from dither.plan.lower import Lowered, Lowering
 
 __all__ = ["Source", "from_clause"]
 

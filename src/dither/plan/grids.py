@@ -1,6 +1,7 @@
 """Grids: how values become the integers that are measured, and how many steps wide a contribution is.
 
-Flow: `recipes` chooses one for each sum and histogram; engines print it (`engines.emit`, `engines.double_sums`).
+Flow: `sums`, `powers` and `quantiles` choose one for each sum and histogram; engines print it (`engines.emit`,
+`engines.double_sums`).
 Integers keep step 1 while they fit, decimals their last digit; others get a power of two.
 Proof: docs/proofs/mechanisms/grid-sums.md
 """

@@ -6,116 +6,36 @@ integer vectors, and the SELECT itself is rewritten so that aggregates and keys 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dither.errors import QueryRefused
-from dither.plan import finish, nodes, quantile_lists, row_keys, running, separable, stars
+from dither.plan import finish, nodes, quantile_lists, row_keys, running, separable
+from dither.plan.aggregates import Aggregate, aggregate_call, contains_aggregate
+from dither.plan.compile import compile_aggregates
+from dither.plan.group_keys import GroupKeys, select_items
 from dither.plan.growth import too_large
-from dither.plan.recipes import Aggregate, Recipe, along, compile_aggregates
+from dither.plan.recipes import along
 from dither.plan.rewriting import FinishTree, Rewriter
 from dither.plan.separable import Relation
-from dither.sql.bind import AGGREGATES, Binder, column_path, display_name, literal_of
+from dither.sql.bind import AGGREGATES, Binder
 from dither.sql.expressions import Expr
 from dither.sql.functions import logic
-from dither.sql.functions.casts import is_wide
 from dither.sql.naming import item_name
 from dither.sql.parse import Tree
 from dither.sql.printing import quote_name, sql_type
-from dither.sql.refused_aggregates import NOT_MEASURED, way_forward
-from dither.sql.types import BOOLEAN, Kind, magnitude
+from dither.sql.types import BOOLEAN
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
 
-__all__ = ["GroupKeys", "Recipe", "group_keys", "select", "select_items"]
+__all__ = ["select"]
 
 Json = dict[str, Any]
 
 MOST_ALIASES = 1_000
 """Aliases written out in one SELECT, those that aliases name included."""
-
-
 SAME_IN_GROUP = ("any_value", "arbitrary", "first", "last", "min", "max", "mode")
-
-
-@dataclass(frozen=True)
-class GroupKeys:
-    """GROUP BY: all key expressions, and which of them form each grouping set."""
-
-    trees: tuple[Tree, ...]
-    exprs: tuple[Expr, ...]
-    names: tuple[str, ...]
-    sets: tuple[tuple[int, ...], ...]
-
-    def holds_unit(self, relation: Relation) -> bool:
-        """Does every grouping set hold a column that always equals the unit?"""
-        held = [i for i, expr in enumerate(self.exprs) if relation.is_unit(expr)]
-        return bool(held) and all(set(held) & set(chosen) for chosen in self.sets)
-
-
-def group_keys(lowering: Lowering, tree: Tree, relation: Relation) -> GroupKeys:
-    """The GROUP BY of a SELECT: expressions, aliases, ordinals, ALL, grouping sets."""
-    items = select_items(tree, relation)
-    handling = tree.take("aggregate_handling")
-    if handling == "FORCE_AGGREGATES":
-        chosen = [item for item in items if not contains_aggregate(item)]
-        tree.take("group_expressions")
-        tree.take("group_sets")
-    else:
-        chosen = [_resolve(lowering, key, items, relation) for key in tree.children("group_expressions")]
-    exprs, names = [], []
-    for key in chosen:
-        expr = Binder(relation.scope, now=lowering.now).bind(Tree(key.data, key.text))
-        if expr.type.kind in (Kind.INTERVAL, Kind.NULL):
-            raise key.refuse("K-105", "This cannot be grouped by.")
-        exprs.append(expr)
-        names.append(item_name(key, relation.scope.spelling))
-    sets = tree.take("group_sets") or []
-    if handling == "FORCE_AGGREGATES" or not sets:
-        sets = [list(range(len(exprs)))]
-    if len(sets) > 1:
-        _check_told_apart(chosen, exprs)
-    keys = GroupKeys(tuple(chosen), tuple(exprs), tuple(names), tuple(tuple(sorted(chosen)) for chosen in sets))
-    # A unit that groups its own rows does not leave the engine.
-    stays = keys.holds_unit(relation)
-    for key, expr in zip(chosen, exprs, strict=True):
-        if stays and relation.is_unit(expr):
-            continue
-        if expr.type.kind is Kind.UNIT:
-            raise key.refuse(
-                "K-105", "This cannot be grouped by.", hint="Group by another column, or by the unit in every set."
-            )
-        if not _tells_apart(expr):
-            raise key.refuse(
-                "K-108",
-                "These numbers have more digits than a group can be told by.",
-                hint="Group by CAST(... AS VARCHAR), or by something coarser.",
-            )
-    return keys
-
-
-def select_items(tree: Tree, relation: Relation) -> list[Tree]:
-    """The SELECT list, with COLUMNS(...) inside expressions written out."""
-    items = []
-    for item in tree.children("select_list"):
-        if item.kind == "STAR":
-            raise finish.refuse_star(item)
-        items += stars.per_column(item, relation.shown()) if stars.holds_columns(item) else [item]
-    return items
-
-
-def _check_told_apart(keys: Sequence[Tree], exprs: Sequence[Expr]) -> None:
-    """Which NULL stands for "not grouped by" must be one thing: engines differ on a constant, and on one key twice."""
-    for number, (key, expr) in enumerate(zip(keys, exprs, strict=True)):
-        if key.kind == "CONSTANT" or expr in exprs[:number]:
-            what = "A constant" if key.kind == "CONSTANT" else "The same key twice"
-            raise key.refuse(
-                "K-105",
-                f"{what} among GROUPING SETS, ROLLUP or CUBE cannot be shown as not grouped by.",
-                hint="Leave it out of GROUP BY.",
-            )
 
 
 def select(
@@ -412,94 +332,3 @@ class _Grouped:
 
 
 EXTREMES = "MIN and MAX stand some ranks inside the extremes: the very first and last value are somebody's own."
-
-
-def aggregate_call(tree: Tree, binder: Binder, *, ordered: frozenset[str] = frozenset()) -> Aggregate:
-    """One aggregate of a question, its arguments bound over single rows. ordered: functions that may have an ORDER BY
-    inside, beside the quantiles."""
-    function = str(tree.take("function_name")).lower()
-    given = tree.arguments()
-    args = tuple(binder.bind(arg) for arg in given)
-    distinct = bool(tree.take("distinct"))
-    condition = tree.child("filter")
-    filter = None if condition is None else binder.condition(condition, "FILTER")
-    order = Tree(tree.take("order_bys"), tree.text)
-    orders = order.take("orders") or []
-    order.done()
-    by: tuple[Expr, bool] | None = None
-    if orders:
-        by = _within_group(tree, function, orders, binder, ordered)
-    tree.done()
-    return Aggregate(function, args, filter, distinct, by, tree.span, tuple(arg.source for arg in given))
-
-
-ORDERED = ("quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc", "mode")
-
-
-def _within_group(
-    tree: Tree, function: str, orders: list[Json], binder: Binder, also: frozenset[str]
-) -> tuple[Expr, bool]:
-    nulls = str(orders[0].get("null_order", ""))
-    default = function not in also or nulls in ("ORDER_DEFAULT", "NULLS LAST", "NULLS_LAST")
-    if (function not in ORDERED and function not in also) or len(orders) != 1 or not default:
-        shown = [Tree(argument["expression"], tree.text).source for argument in tree.data.get("arguments") or []]
-        raise tree.refuse(
-            "A-103",
-            f"ORDER BY inside {display_name(function)} is not supported.",
-            hint=way_forward(function, shown) if function in NOT_MEASURED else "Write it without ORDER BY.",
-        )
-    order = Tree(orders[0], tree.text)
-    order.take("null_order")
-    expr = binder.bind(order.need_child("expression"))
-    order.done()
-    return expr, order.type == "DESCENDING"
-
-
-def contains_aggregate(tree: Tree) -> bool:
-    """Is there an aggregate (not inside a window's own call, not inside a subquery) below this node?"""
-    stack: list[Any] = [tree.data]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, list):
-            stack.extend(item)
-        elif isinstance(item, dict):
-            if item.get("class") == "FUNCTION" and str(item.get("function_name")).lower() in AGGREGATES:
-                return True
-            if item.get("class") == "OPERATOR" and item.get("type") == "GROUPING_FUNCTION":
-                return True
-            if item.get("class") != "SUBQUERY":
-                stack.extend(item.values())
-    return False
-
-
-def _tells_apart(expr: Expr) -> bool:
-    """Do different values stay different on their way out? Integers must fit 64 bits, decimals a double's digits, with
-    room for the way to a double and back."""
-    if expr.type.kind is Kind.INTEGER:
-        return not is_wide(expr)
-    if expr.type.kind is Kind.DECIMAL:
-        assert expr.lo is not None and expr.hi is not None
-        return bool(magnitude(expr.lo, expr.hi) * 10**expr.type.scale < 2**49)
-    return True
-
-
-def _resolve(lowering: Lowering, key: Tree, items: list[Tree], relation: Relation) -> Tree:
-    """A GROUP BY entry as the expression it means: an ordinal, a column, else an alias of the SELECT list."""
-    if key.kind == "CONSTANT" and key.data["literal"]["kind"] == "INTEGER":
-        number = literal_of(Tree(key.data, key.text)).payload
-        assert isinstance(number, int)
-        if not 1 <= number <= len(items):
-            raise key.refuse("K-104", f"GROUP BY {number}: the SELECT list has {len(items)} columns.")
-        chosen = items[number - 1]
-        if contains_aggregate(chosen):
-            raise key.refuse("K-107", f"GROUP BY {number} is an aggregate.")
-        return chosen
-    if key.kind == "COLUMN_REF":
-        path = column_path(Tree(key.data, key.text))
-        if not relation.scope.knows(path) and len(path) == 1:
-            for item in items:
-                if item.alias.lower() == path[0].lower():
-                    if contains_aggregate(item):
-                        raise key.refuse("K-107", f"`{path[0]}` is an aggregate; it cannot be grouped by.")
-                    return item
-    return key

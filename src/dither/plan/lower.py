@@ -16,16 +16,30 @@ from typing import Any
 from dither.catalog.model import Catalog, fold
 from dither.catalog.schema import SchemaTable
 from dither.errors import QueryRefused
-from dither.plan import finish, grouped, joins, nodes, phases, public_rows, rows, running, separable, set_operations
+from dither.plan import (
+    finish,
+    grouped,
+    joins,
+    nodes,
+    phases,
+    public_rows,
+    rows,
+    running,
+    separable,
+    set_operations,
+    subqueries,
+)
 from dither.plan.choices import Choices
 from dither.plan.cubes import find_cubes
 from dither.plan.from_clause import Source, from_clause
+from dither.plan.group_keys import group_keys
 from dither.plan.growth import too_large
 from dither.plan.keys import KeyLists
 from dither.plan.merging import merge, moved
-from dither.plan.recipes import along
+from dither.plan.recipes import Recipe, along
 from dither.plan.rewriting import FinishTree
 from dither.plan.separable import Ids, PublicFacts, Relation
+from dither.plan.with_clause import Environment, with_clause
 from dither.sql.bind import Binder, call_of
 from dither.sql.expressions import Expr, and_all, columns_of, conjuncts
 from dither.sql.functions import casts
@@ -41,14 +55,6 @@ Lowered = Relation | FinishTree
 
 MOST_QUERIES = 250
 """SELECTs of one question, a table of WITH counted wherever it is named."""
-
-
-@dataclass(frozen=True)
-class Environment:
-    """The CTEs in reach: name -> (tree of its SELECT, its columns' names where the question gives them, the environment
-    it was written in)."""
-
-    ctes: Mapping[str, tuple[Tree, list[str], Environment]] = field(default_factory=dict)
 
 
 @dataclass
@@ -67,7 +73,7 @@ class Lowering:
     """Are two more quantiles bought for each, as the ends of its interval?"""
     ids: Ids = field(default_factory=Ids)
     measures: list[nodes.Measure] = field(default_factory=list)
-    recipes: dict[str, list[grouped.Recipe]] = field(default_factory=dict)
+    recipes: dict[str, list[Recipe]] = field(default_factory=dict)
     """Measure name -> how its aggregates come from its vectors."""
     phases: list[nodes.Phase] = field(default_factory=list)
     tables: set[str] = field(default_factory=set)
@@ -127,7 +133,7 @@ class Lowering:
         self.queries += 1
         if self.queries > MOST_QUERIES:
             raise too_large()
-        inner = self._with_ctes(tree, environment)
+        inner = with_clause(tree, environment)
         match tree.type:
             case "SELECT_NODE":
                 return self.select(tree, inner, outer)
@@ -163,7 +169,7 @@ class Lowering:
                 "This SELECT counts only public rows.",
                 hint="Ask the database itself: public tables need no noise.",
             )
-        keys = grouped.group_keys(self, tree, relation)
+        keys = group_keys(self, tree, relation)
         if keys.holds_unit(relation):
             return rows.aggregate(self, tree, relation, keys)
         return grouped.select(self, tree, relation, keys, noisy)
@@ -196,21 +202,21 @@ class Lowering:
             raise node.refuse("S-124", "A subquery used here must aggregate.", hint="Write (SELECT AVG(x) FROM ...).")
         return lowered
 
-    # WHERE and WITH ------------------------------------------------------------------------------------------------
+    # WHERE ---------------------------------------------------------------------------------------------------------
 
     def combine(
         self, relations: list[Relation], tree: Tree, environment: Environment
     ) -> tuple[Relation, tuple[Expr | Tree, ...]]:
         """Join the relations of a comma-separated FROM by WHERE's equalities; gives what is left of WHERE as trees."""
         where = tree.child("where_clause")
-        parts = and_parts(where) if where is not None else []
+        parts = subqueries.and_parts(where) if where is not None else []
         if len(relations) == 1:
             return relations[0], tuple(parts)
         scope = Scope(tuple(column for relation in relations for column in relation.columns))
         bound: list[Expr] = []
         waiting: list[Expr | Tree] = []
         for part in parts:
-            if has_subquery(part):
+            if subqueries.has_subquery(part):
                 waiting.append(part)
             else:
                 bound += conjuncts(Binder(scope, now=self.now).condition(part))
@@ -245,30 +251,11 @@ class Lowering:
         return relation
 
     def condition(self, relation: Relation, part: Tree, environment: Environment, outer: Scope | None) -> Relation:
-        from dither.plan import subqueries
-
         found = subqueries.as_semi_join(self, relation, part, environment)
         if found is not None:
             return found
         bound, relation = subqueries.bind(self, relation, part, environment)
         return separable.filter_rows(relation, bound)
-
-    def _with_ctes(self, tree: Tree, environment: Environment) -> Environment:
-        ctes = dict(environment.ctes)
-        for entry in (tree.take("cte_map") or {}).get("map", []):
-            cte = Tree({**entry["value"], "type": "CTE"}, tree.text)
-            body = Tree(cte.take("query_node"), tree.text)
-            cte.take("materialized")
-            if body.type == "RECURSIVE_CTE_NODE":
-                raise body.refuse(
-                    "S-152",
-                    "Recursive queries are not supported.",
-                    hint="Rows of numbers or days come from range(1, 6) or generate_series(DATE '2024-01-01', ...).",
-                )
-            names = [str(name) for name in cte.take("aliases") or []]
-            cte.done()
-            ctes[fold(entry["key"])] = (body, names, Environment(dict(ctes)))
-        return Environment(ctes)
 
     def _note_totals(self, outer: FinishTree, inner: FinishTree) -> None:
         """Mark what a SELECT over one measure's groups sums up along a key."""
@@ -356,28 +343,6 @@ def _by_name(relations: list[Relation], tree: Tree) -> list[Relation]:
             )
         found.append(replace(relation, columns=tuple(named[name] for name in first)))
     return found
-
-
-def and_parts(tree: Tree) -> list[Tree]:
-    """The parts of a top-level AND, as trees."""
-    if tree.kind == "CONJUNCTION" and tree.type == "CONJUNCTION_AND":
-        children = tree.children("children")
-        tree.done()
-        return [part for child in children for part in and_parts(child)]
-    return [tree]
-
-
-def has_subquery(tree: Tree) -> bool:
-    stack: list[object] = [tree.data]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            if item.get("class") == "SUBQUERY":
-                return True
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-    return False
 
 
 def _linked(left: Relation, right: Relation, parts: list[Expr]) -> bool:

@@ -3,7 +3,7 @@
     QUANTILE_CONT(x, [0.25, 0.5, 0.75])      a list of shares, in its order (DuckDB)
     APPROX_QUANTILES(x, 10)                  minimum, nine deciles, maximum (BigQuery)
 
-Flow: `grouped` asks here before it binds an aggregate. The elements are measured as one vector (`recipes`).
+Flow: `grouped` asks here before it binds an aggregate. The elements are measured as one vector (`quantiles`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dither.plan.recipes import MOST_QUANTILES, Aggregate
+from dither.plan.aggregates import Aggregate, aggregate_call
+from dither.plan.quantiles import MOST_QUANTILES
 from dither.sql.bind import Binder, display_name
 from dither.sql.expressions import literal
 from dither.sql.parse import Tree
@@ -56,8 +57,6 @@ def _evenly(tree: Tree, binder: Binder) -> list[Aggregate]:
 
 
 def _call(tree: Tree, binder: Binder, arguments: list[Json]) -> Aggregate:
-    from dither.plan.grouped import aggregate_call
-
     return aggregate_call(Tree(copy.deepcopy({**tree.data, "arguments": arguments}), tree.text), binder)
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dither.plan import distinct_on, finish, grouped, separable, set_operations, stars, unit_rows
+from dither.plan import distinct_on, finish, separable, set_operations, stars, unit_rows
+from dither.plan.aggregates import contains_aggregate
+from dither.plan.group_keys import GroupKeys
 from dither.plan.separable import Relation
 from dither.sql.expressions import Expr, conjuncts
 from dither.sql.names import Scope
@@ -26,7 +28,7 @@ def is_plain(tree: Tree) -> bool:
         return False
     items = [Tree(item, tree.text) for item in tree.data.get("select_list") or []]
     having = tree.data.get("having")
-    return having is None and not any(grouped.contains_aggregate(item) for item in items)
+    return having is None and not any(contains_aggregate(item) for item in items)
 
 
 def is_distinct_groups(tree: Tree, relation: Relation) -> bool:
@@ -86,7 +88,7 @@ def with_where_written_out(tree: Tree, scope: Scope) -> Tree:
     items = [Tree(item, tree.text) for item in tree.data.get("select_list") or []]
     if not where or not any(item.alias for item in items):
         return tree
-    plain = [item for item in items if not grouped.contains_aggregate(item)]
+    plain = [item for item in items if not contains_aggregate(item)]
     aggregates = {item.alias.lower() for item in items} - {item.alias.lower() for item in plain}
     for part in _names_in(where):
         path = [str(name) for name in part["column_names"]]
@@ -134,7 +136,7 @@ def _with_aliases(condition: Tree, items: list[Tree], scope: Scope) -> Tree:
     return Tree(written_out(condition.data), condition.text)
 
 
-def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.GroupKeys) -> Relation:
+def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: GroupKeys) -> Relation:
     """SELECT ... GROUP BY unit, ...: one row per unit (and other keys), which is a relation like any other."""
     if len(keys.sets) > 1:
         raise tree.refuse("S-131", "Grouping sets within one unit are not supported.")

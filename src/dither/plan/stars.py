@@ -1,6 +1,6 @@
 """`*`, `t.*` and COLUMNS(...) of a SELECT list, written out as the columns they stand for, as DuckDB does it.
 
-Flow: `rows`, `unit_rows` and `grouped` write out what stands for columns of people's rows, `finish` what stands for
+Flow: `rows`, `unit_rows` and `group_keys` write out what stands for columns of people's rows, `finish` what stands for
 columns of noisy tables. Which columns there are is public: names of the catalog and of the question.
 """
 

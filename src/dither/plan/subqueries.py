@@ -1,7 +1,8 @@
 """Subqueries in conditions over rows: [NOT] IN, [NOT] EXISTS, and scalar subqueries matched on the unit.
 
-Flow: `lower.condition` and window binding call these; a subquery becomes a semi-join, an anti-join, or a left join of
-a per-unit aggregate. A scalar subquery over other people's rows is a question of its own (see `phases`).
+Flow: `lower` takes WHERE apart by `and_parts` and `has_subquery`; `lower.condition` and window binding call the rest. A
+subquery becomes a semi-join, an anti-join, or a left join of a per-unit aggregate. A scalar subquery over other
+people's rows is a question of its own (see `phases`).
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dither.plan import finish, grouped, joins, separable, stars, unit_rows
+from dither.plan import finish, joins, phases, rows, separable, stars, unit_rows
+from dither.plan.aggregates import contains_aggregate
 from dither.plan.from_clause import from_clause
 from dither.plan.separable import Relation
 from dither.plan.unit_hints import unit_hint
+from dither.plan.with_clause import Environment, with_clause
 from dither.sql import embedded, row_values
 from dither.sql.bind import Binder, call_of
 from dither.sql.expressions import Expr, and_all, columns_of, conjuncts, literal
@@ -22,9 +25,9 @@ from dither.sql.parse import Tree
 from dither.sql.types import BOOLEAN
 
 if TYPE_CHECKING:
-    from dither.plan.lower import Environment, Lowering
+    from dither.plan.lower import Lowering
 
-__all__ = ["as_semi_join", "bind", "scalar"]
+__all__ = ["and_parts", "as_semi_join", "bind", "has_subquery", "scalar"]
 
 
 def as_semi_join(lowering: Lowering, relation: Relation, tree: Tree, environment: Environment) -> Relation | None:
@@ -67,9 +70,6 @@ def scalar(
 ) -> tuple[Expr, Relation]:
     """A subquery that gives one value: over noisy results (or across people, which makes them) a phase; matched on the
     unit, a per-unit aggregate joined on."""
-    from dither.plan import phases
-    from dither.plan.lower import Environment
-
     if str(tree.data["subquery_type"]) != "SCALAR":
         return _found(lowering, relation, tree, environment or Environment())
     tree.take("subquery_type")
@@ -83,6 +83,29 @@ def scalar(
     if isinstance(whole, Relation):
         raise tree.refuse("S-124", "A subquery used as a value must aggregate.", hint="Write (SELECT AVG(x) FROM ...).")
     return phases.as_value(lowering, whole, tree), relation
+
+
+def and_parts(tree: Tree) -> list[Tree]:
+    """The parts of a top-level AND, as trees."""
+    if tree.kind == "CONJUNCTION" and tree.type == "CONJUNCTION_AND":
+        children = tree.children("children")
+        tree.done()
+        return [part for child in children for part in and_parts(child)]
+    return [tree]
+
+
+def has_subquery(tree: Tree) -> bool:
+    """Is a subquery anywhere below this node?"""
+    stack: list[object] = [tree.data]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            if item.get("class") == "SUBQUERY":
+                return True
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return False
 
 
 def _found(lowering: Lowering, relation: Relation, tree: Tree, environment: Environment) -> tuple[Expr, Relation]:
@@ -158,7 +181,7 @@ def _per_unit(lowering: Lowering, relation: Relation, select: Tree, environment:
         raise select.refuse("S-123", "A subquery over noisy results is not supported in this place.")
     inner, _ = lowering.combine(source, _without_where(select), environment)
     inner, condition = _split_where(lowering, relation, inner, select, environment)
-    if not inner.protected and condition is not None and not grouped.contains_aggregate(items[0]):
+    if not inner.protected and condition is not None and not contains_aggregate(items[0]):
         for field in ("aggregate_handling", "group_sets", "group_expressions", "cte_map"):
             select.take(field)
         select.done()
@@ -246,12 +269,10 @@ def _correlated(
     if select.type != "SELECT_NODE" or select.data.get("modifiers") or not _is_rows(select):
         lowered = lowering.query(select, environment)
         if not isinstance(lowered, Relation):
-            from dither.plan import phases
-
             (lowered,) = phases.as_rows(lowering, finish.as_table(lowered, "subquery"), tree)
         inner = lowered
         return inner, None, [column.expr for column in inner.columns]
-    inner_environment = lowering._with_ctes(select, environment)
+    inner_environment = with_clause(select, environment)
     source = from_clause(lowering, select.need_child("from_table"), inner_environment)
     if not isinstance(source, list):
         raise tree.refuse("S-123", "A subquery over noisy results is not supported in this place.")
@@ -281,8 +302,6 @@ def _split_where(
     lowering: Lowering, outer: Relation, inner: Relation, select: Tree, environment: Environment
 ) -> tuple[Relation, Expr | None]:
     """Apply the inner conditions that are about the inner rows alone; give the rest, ANDed."""
-    from dither.plan.lower import and_parts, has_subquery
-
     where = select.child("where_clause")
     both = Scope((*inner.columns, *_shadowed(outer, inner)))
     condition: Expr | None = None
@@ -299,8 +318,6 @@ def _split_where(
 
 
 def _is_rows(select: Tree) -> bool:
-    from dither.plan import rows
-
     return rows.is_plain(select) and select.data.get("qualify") is None
 
 

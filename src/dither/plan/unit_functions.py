@@ -10,8 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dither.plan import nodes
+from dither.plan.aggregates import Aggregate
 from dither.plan.grids import grid_of
-from dither.plan.recipes import Aggregate
 from dither.sql import refused_aggregates
 from dither.sql.bind import display_name
 from dither.sql.expressions import Expr

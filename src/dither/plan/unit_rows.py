@@ -10,10 +10,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dither.plan import grouped, joins, nodes, separable, unit_functions
+from dither.plan import joins, nodes, separable, unit_functions
+from dither.plan.aggregates import Aggregate, aggregate_call, contains_aggregate
 from dither.plan.decimals import exact_within_unit
 from dither.plan.grids import grid_of
-from dither.plan.recipes import Aggregate
+from dither.plan.group_keys import GroupKeys, select_items
 from dither.plan.separable import Relation
 from dither.plan.unit_hints import unit_hint
 from dither.sql.bind import AGGREGATES, Binder, call_of, display_name
@@ -40,7 +41,7 @@ SIMPLE = {
 }  # fmt: skip
 
 
-def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.GroupKeys) -> Relation:
+def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: GroupKeys) -> Relation:
     """SELECT ... FROM rows GROUP BY unit, ...: one row per unit and value of the other keys."""
     for field in ("cte_map", "group_expressions", "group_sets"):
         tree.take(field)
@@ -61,9 +62,7 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
         return _special(node, lowering, relation, keys, collected)
 
     binder = Binder(relation.scope, special=special, now=lowering.now)
-    items = [
-        (item_name(item, relation.scope.spelling), binder.bind(item)) for item in grouped.select_items(tree, relation)
-    ]
+    items = [(item_name(item, relation.scope.spelling), binder.bind(item)) for item in select_items(tree, relation)]
     having_tree = tree.child("having")
     having = None if having_tree is None else binder.condition(having_tree, "HAVING")
     if tree.child("qualify") is not None:
@@ -85,7 +84,7 @@ def aggregate(lowering: Lowering, tree: Tree, relation: Relation, keys: grouped.
 def joined_aggregate(lowering: Lowering, outer: Relation, inner: Relation, item: Tree) -> tuple[Expr, Relation]:
     """One aggregate of `inner` per unit, left-joined to `outer` on the unit; COUNT is 0 where there are no rows."""
     unit = separable.unit_expression(inner)
-    keys = grouped.GroupKeys((), (unit,), ("unit",), ((0,),))
+    keys = GroupKeys((), (unit,), ("unit",), ((0,),))
     collected: list[tuple[Aggregate, Expr]] = []
     binder = Binder(
         inner.scope, special=lambda node: _special(node, lowering, inner, keys, collected), now=lowering.now
@@ -237,12 +236,12 @@ def _special(
     node: Tree,
     lowering: Lowering,
     relation: Relation,
-    keys: grouped.GroupKeys,
+    keys: GroupKeys,
     collected: list[tuple[Aggregate, Expr]],
 ) -> Expr | None:
     """An aggregate becomes a new column; anything that equals a key stays; other columns are refused."""
     if node.kind == "FUNCTION" and str(node.data.get("function_name")).lower() in AGGREGATES:
-        found = grouped.aggregate_call(node, Binder(relation.scope, now=lowering.now), ordered=unit_functions.ORDERED)
+        found = aggregate_call(node, Binder(relation.scope, now=lowering.now), ordered=unit_functions.ORDERED)
         for known, column in collected:
             if known == found:
                 return column
@@ -251,7 +250,7 @@ def _special(
         column = make_column(lowering.ids.column(), type, nullable=nullable, lo=lo, hi=hi, length=_length(found))
         collected.append((found, column))
         return column
-    if grouped.contains_aggregate(node) or node.kind in ("CONSTANT", "WINDOW", "SUBQUERY"):
+    if contains_aggregate(node) or node.kind in ("CONSTANT", "WINDOW", "SUBQUERY"):
         return None
     from dither.errors import QueryRefused
 

@@ -1,6 +1,6 @@
 """Aggregates people try that are deliberately not measured, each with the reason and a question that is answered.
 
-Flow: `plan.recipes` (over people), `plan.unit_rows` (within one unit) and `plan.rewriting` (over noisy results) ask
+Flow: `plan.compile` (over people), `plan.unit_rows` (within one unit) and `plan.rewriting` (over noisy results) ask
 here for what a refusal says. `x` in a hint stands for what was aggregated.
 """
 
