@@ -470,3 +470,21 @@ SELECT region, COUNT(*) FROM T GROUP BY region ORDER BY 3;
 SELECT l, COUNT(*) FROM (SELECT (SELECT COALESCE(label, 'none') FROM D WHERE D.region = T.region) AS l FROM T) AS x GROUP BY l;
 -- refuse S-126 at 1
 SELECT SUM(one) FROM (SELECT (SELECT 1 FROM D WHERE D.region = T.region) AS one FROM T) AS x;
+-- refuse N-101 at T.all
+SELECT region, COUNT(*) FROM T GROUP BY region ORDER BY T.all;
+-- refuse N-101 at "all"
+SELECT region, COUNT(*) FROM T GROUP BY region ORDER BY "all";
+-- refuse P-120 at main.min(region)
+SELECT main.min(region), COUNT(*) FROM T GROUP BY region;
+-- refuse F-111 at MAX(region := region)
+SELECT MAX(region := region), COUNT(*) FROM T GROUP BY region;
+-- refuse P-120 at MIN(region) EXPORT_STATE
+SELECT MIN(region) EXPORT_STATE, COUNT(*) FROM T GROUP BY region;
+-- refuse K-106 at age
+SELECT region AS age, GROUPING(age), COUNT(*) FROM T GROUP BY ROLLUP(region);
+-- refuse K-106 at T.r
+SELECT region AS r, GROUPING(T.r), COUNT(*) FROM T GROUP BY ROLLUP(region);
+-- same
+SELECT REGR_COUNT(uid, age), REGR_AVGY(age, uid) FROM T;
+-- same
+SELECT region, label, COUNT(*) AS n FROM T JOIN D USING (region) GROUP BY region, label HAVING COUNT(*) > 0;

@@ -24,20 +24,24 @@ def compile_aggregates(
     quantile_intervals: with the ends of an interval around each quantile of a number."""
     vectors = Vectors(relation, choices, quantile_intervals=quantile_intervals)
     # Means first: a SUM beside an AVG of the same expression is derived from its two vectors.
-    order = sorted(range(len(aggregates)), key=lambda i: _RANK.get(aggregates[i].function, 1))
+    order = sorted(range(len(aggregates)), key=lambda i: _RANK.get(_named(aggregates[i]), 1))
     recipes = {i: _compile(vectors, f"a{i}", aggregates[i]) for i in order}
     return tuple(vectors.found), [recipes[i] for i in range(len(aggregates))]
 
 
-_RANK = {"avg": 0, "mean": 0, "sum": 2}
+_RANK = {"avg": 0, "sum": 2}
 _ALIASES = {
     "mean": "avg", "variance": "var_samp", "stddev": "stddev_samp", "countif": "count_if", "sum_no_overflow": "sum",
     "fsum": "sum", "kahan_sum": "sum", "sumkahan": "sum", "favg": "avg", "geometric_mean": "geomean",
 }  # fmt: skip
 
 
+def _named(aggregate: Aggregate) -> str:
+    return _ALIASES.get(aggregate.function, aggregate.function)
+
+
 def _compile(vectors: Vectors, id: str, aggregate: Aggregate) -> Recipe:
-    function = _ALIASES.get(aggregate.function, aggregate.function)
+    function = _named(aggregate)
     if function in quantiles.QUANTILES:
         return quantiles.quantile(vectors, id, aggregate, function)
     if aggregate.ordered is not None:

@@ -178,8 +178,8 @@ class _Grouped:
 
     def _same_in_group(self, tree: Tree) -> int | None:
         """The key that ANY_VALUE, FIRST, MIN, ... are of: all rows of a group have it alike: it is the key."""
-        plain = not any(tree.data.get(part) for part in ("filter", "distinct"))
-        arguments = tree.data.get("arguments") or []
+        plain = not any(tree.data.get(part) for part in ("filter", "distinct", "schema", "catalog", "export_state"))
+        arguments = [argument for argument in tree.data.get("arguments") or [] if not argument.get("name")]
         name = str(tree.data["function_name"]).lower()
         ordered = (tree.data.get("order_bys") or {}).get("orders")
         if name not in SAME_IN_GROUP or not plain or ordered or len(arguments) != 1 or len(self.keys.sets) != 1:
@@ -193,12 +193,6 @@ class _Grouped:
             named = next((item.alias for item in self.items if item.alias.lower() == name.lower()), None)
             if named is not None:
                 return finish.column_named(named)
-        if (
-            tree.kind == "COLUMN_REF"
-            and self._key(tree) is None
-            and str(tree.data["column_names"][-1]).lower() == "all"
-        ):
-            return None
         return self.replace(tree)
 
     def _alias(self, tree: Tree) -> Json:
@@ -242,9 +236,10 @@ class _Grouped:
         for child in tree.children("children"):
             found = self._key(child)
             if found is None and child.kind == "COLUMN_REF":
-                name = str(child.data["column_names"][-1]).lower()
-                named = next((item for item in self.items if item.alias.lower() == name), None)
-                found = None if named is None else self._key(named)
+                path = [str(part) for part in child.data["column_names"]]
+                # A column of the table hides an alias of its name, here as elsewhere.
+                named = [item for item in self.items if [item.alias.lower()] == [part.lower() for part in path]]
+                found = self._key(named[0]) if named and not self.relation.scope.knows(path) else None
             if found is None:
                 raise child.refuse(
                     "K-106",

@@ -98,7 +98,12 @@ def covariance(vectors: Vectors, id: str, aggregate: Aggregate, function: str) -
 
 def one_side(vectors: Vectors, id: str, aggregate: Aggregate, function: str) -> Recipe:
     """REGR_COUNT, REGR_AVGX, REGR_AVGY: over the rows where neither side is NULL."""
-    left, right = (vectors.bounded(aggregate, arg) for arg in aggregate.args)
+    left, right = (vectors.number(aggregate, arg) for arg in aggregate.args)
+    # Only the side that is averaged needs bounds.
+    if function == "regr_avgx":
+        right = vectors.bounded(aggregate, right)
+    if function == "regr_avgy":
+        left = vectors.bounded(aggregate, left)
     present = both(aggregate.filter, not_null(left), not_null(right))
     if function == "regr_count":
         return Recipe(id, "count", (vectors.add(nodes.Vector("rows", None, present)),), whole=True)

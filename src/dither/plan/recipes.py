@@ -93,14 +93,19 @@ class Vectors:
             self.found.append(vector)
         return self.found.index(vector)
 
-    def bounded(self, aggregate: Aggregate, expr: Expr) -> Expr:
-        """The expression, when it is a number within bounds one person's row cannot leave."""
-        name = display_name(aggregate.function)
+    def number(self, aggregate: Aggregate, expr: Expr) -> Expr:
+        """The expression, when it is a number, whatever its bounds."""
         if not expr.type.is_numeric:
-            shown = aggregate.written[0] if aggregate.written else "x"
+            name, shown = display_name(aggregate.function), aggregate.written[0] if aggregate.written else "x"
             raise aggregate.refuse(
                 "F-120", f"{name} needs numbers; found {expr.type}.", hint=_as_numbers(name, shown, expr.type)
             )
+        return expr
+
+    def bounded(self, aggregate: Aggregate, expr: Expr) -> Expr:
+        """The expression, when it is a number within bounds one person's row cannot leave."""
+        self.number(aggregate, expr)
+        name = display_name(aggregate.function)
         assert expr.lo is not None and expr.hi is not None
         if magnitude(expr.lo, expr.hi) > _largest_bound(expr.type):
             place = self.relation.sources.get(str(expr.args[0].payload)) if expr.op == "read" else None
