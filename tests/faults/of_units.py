@@ -136,7 +136,7 @@ def a_written_row_met_once(original: Any) -> Any:
 
 
 @plant(
-    "dither.engines.relations._window_sql",
+    "dither.engines.unit_calls.window_sql",
     check="sensitivity",
     audit=moved(
         "SELECT SUM(k) FROM (SELECT k, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY flag) AS r FROM t) AS q "
@@ -149,7 +149,7 @@ def window_ties_by_storage_order(original: Any) -> Any:
 
 
 @plant(
-    "dither.engines.relations._grid_sum",
+    "dither.engines.unit_calls._grid_sum",
     check="sensitivity",
     audit=moved("SELECT COUNT(*) FROM (SELECT uid, SUM(x) AS s FROM t GROUP BY uid) AS q WHERE s > 0.6"),
 )
@@ -240,7 +240,7 @@ def join_across_people(original: Any) -> Any:
 
 
 @plant(
-    "dither.engines.duckdb.DuckDBEngine._resolved",
+    "dither.engines.tables.Tables._resolved",
     check="sensitivity",
     audit=moved("SELECT COUNT(*) FROM o"),
 )

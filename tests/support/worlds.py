@@ -14,7 +14,7 @@ import duckdb
 from dither.catalog.load import loads
 from dither.catalog.model import Catalog, Table, fold
 from dither.engines.duckdb import DuckDBEngine
-from dither.engines.relations import Extent
+from dither.engines.emission import Extent
 from dither.engines.sources import Enforced, enforced_by_duckdb, extent_in_duckdb, view_name
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy

@@ -26,7 +26,7 @@ def init(
     """Draft a catalog for a database. You decide what the draft leaves open: the unit, the budget, the bounds."""
     from dither.catalog.draft import draft
     from dither.cli.screen import say, working
-    from dither.engines.sources import describe
+    from dither.engines.describing import describe
     from dither.session.look import look_at
 
     _refuse_overwriting(output)

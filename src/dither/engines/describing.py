@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -15,10 +16,10 @@ from dither.catalog.model import fold
 from dither.catalog.schema import SchemaColumn, SchemaTable
 from dither.engines import csv_copy
 from dither.engines.reading import fresh_connection, parquet_reader
-from dither.errors import EngineUnavailable
+from dither.errors import EngineUnavailable, InvalidParameter
 from dither.sql.printing import quote_name, quote_text
 
-__all__ = ["DATABASE_SUFFIXES", "describe", "names_in"]
+__all__ = ["DATABASE_SUFFIXES", "describe", "names_in", "schema_at"]
 
 DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
 
@@ -38,6 +39,25 @@ def describe(location: str) -> list[SchemaTable]:
         ) from None
     finally:
         connection.close()
+
+
+def schema_at(location: str, frame: Any) -> list[SchemaTable]:
+    """Names and types of the tables at a location (or of a frame), before there is a catalog. Reads no row."""
+    if frame is not None:
+        connection = fresh_connection()
+        try:
+            connection.register("frame", frame)
+            rows = connection.execute("DESCRIBE frame").fetchall()
+        except (duckdb.Error, TypeError):
+            raise InvalidParameter(
+                "source",
+                expected="a catalog file, a data file, or a pandas, Polars or Arrow table",
+                found=type(frame).__name__,
+            ) from None
+        finally:
+            connection.close()
+        return [SchemaTable("data", [SchemaColumn(str(r[0]), str(r[1])) for r in rows])]
+    return describe(location)
 
 
 def _describe_database(connection: duckdb.DuckDBPyConnection, path: Path) -> list[SchemaTable]:

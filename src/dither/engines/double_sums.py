@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.catalog.model import fold
-from dither.engines.relations import Emission, Extent, float_text
+from dither.engines.emission import Emission, Extent
 from dither.plan import nodes
 from dither.plan.nodes import Scan, Vector
 from dither.sql.expressions import Expr
-from dither.sql.printing import quote_name
+from dither.sql.printing import float_text, quote_name
 from dither.sql.types import Kind
 
 __all__ = ["double_cell", "double_sum"]

@@ -1,15 +1,16 @@
 """DuckDB over a database file, Parquet files, CSV files or a frame: locked down before the first question.
 
-Flow: `open_engine` builds it from a catalog; the session calls the methods of `engines.base.Engine`.
+Flow: `open_engine` builds it from a catalog; the session calls the methods of `engines.base.Engine`. How SQL reads the
+catalog's tables is in `tables`, what `dither tune` stored of them in `stored`.
 Only SQL printed by `engines.emit` runs here. Analysts' text never does, and no message of DuckDB leaves this file.
 """
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +18,28 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from dither.catalog.model import Catalog, Column, ColumnUnit, ReferenceUnit, RowUnit, Table, fold
-from dither.catalog.schema import SchemaColumn, SchemaTable, column_type
-from dither.engines import emit, levels, relations, sources, stored
+from dither.catalog.model import Catalog, fold
+from dither.catalog.schema import SchemaTable
+from dither.engines import emit, levels
 from dither.engines.base import Histogram, MeasuredTable
+from dither.engines.emission import Emission, Extent
 from dither.engines.private_folder import private_folder
-from dither.engines.reading import NAN_ANYWHERE, fresh_connection
+from dither.engines.reading import NAN_ANYWHERE
+from dither.engines.relations import ids_of, kept_relation_sql, relation_sql
+from dither.engines.sources import Source, open_source
 from dither.engines.stopping import stoppable
-from dither.errors import EngineError, EngineMismatch, EngineUnavailable, GuaranteeError, InvalidParameter
+from dither.engines.stored import StoredTables, kept_query
+from dither.engines.tables import Tables, read_schema, salt_of
+from dither.errors import EngineError, EngineUnavailable, GuaranteeError
 from dither.mechanisms.value_bounds import LEVELS
 from dither.plan import nodes
 from dither.secret import Secret
 from dither.sql.embedded import Columns
-from dither.sql.expressions import Expr, columns_of
+from dither.sql.expressions import columns_of
 from dither.sql.printing import print_expr, quote_name
 from dither.sql.types import Kind
 
-__all__ = ["DuckDBEngine", "open_engine", "schema_at"]
+__all__ = ["DuckDBEngine", "open_engine"]
 
 MOST_PREPARED = 8
 _UNREADABLE = (duckdb.IOException, duckdb.InvalidInputException, duckdb.PermissionException)
@@ -65,25 +71,22 @@ SETTINGS = (
 class DuckDBEngine:
     """One private in-memory DuckDB that reads the catalog's tables through views."""
 
-    def __init__(self, catalog: Catalog, source: sources.Source, *, kept_path: Path | None) -> None:
+    def __init__(self, catalog: Catalog, source: Source, *, kept_path: Path | None) -> None:
         self._catalog = catalog
         self._source = source
-        store = stored.KeptFiles if isinstance(source, sources.Files) else stored.KeptDatabase
-        self._store: stored.KeptStore | None = None if kept_path is None else store(kept_path)
+        self._stored = None if kept_path is None else StoredTables(catalog, source, kept_path)
         self._lock = threading.Lock()
-        self._kept: dict[str, str] = {}
-        self._kept_version = ""
-        self._extents: dict[str, tuple[str, relations.Extent | None]] = {}
+        self._extents: dict[str, tuple[str, Extent | None]] = {}
         self._public_version: str | None = None
         self._prepared: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = {}
         self._connection = self._connect()
-        self._schema = self._read_schema()
-        self.check_references()
+        self._tables = Tables(catalog, read_schema(self._cursor(), catalog, source))
+        self._tables.check_references()
 
     # What planning sees ------------------------------------------------------------------------------------------
 
     def schema(self) -> Sequence[SchemaTable]:
-        return self._schema
+        return self._tables.schema
 
     def read_public(self, node: nodes.Rows, select: str, suffix: str = "") -> Columns:
         for below in nodes.walk_rows(node):
@@ -91,172 +94,18 @@ class DuckDBEngine:
                 isinstance(below, nodes.PublicScan) and not self._catalog.tables[below.table].is_public
             ):
                 raise GuaranteeError("Planning asked for rows of a protected table.")
-        relation = relations.relation_sql(node, self._emission(), relations.ids_of(node))
+        relation = relation_sql(node, self._emission(), ids_of(node))
         try:
             self._public_version = self._public_version or self._source.version()
             return self._fetched(f"{select} FROM ({relation}) AS rows{suffix}")
         except duckdb.Error:
             raise EngineError("A public table could not be read.") from None
 
-    # What is charged for ------------------------------------------------------------------------------------------
-
-    def measure(self, measures: Sequence[nodes.Measure]) -> Secret[list[MeasuredTable]]:
-        with self._one_state():
-            texts = self._texts(measures)
-            with self._lock:
-                prepared = self._prepared.pop(tuple(texts), None)
-            cursor = prepared if prepared is not None else self._cursor()
-            statements = [f"EXECUTE question{i}" for i in range(len(texts))] if prepared is not None else texts
-            cursor.execute("BEGIN TRANSACTION READ ONLY")
-            try:
-                read = stoppable(cursor, lambda: [cursor.execute(each).fetchnumpy() for each in statements])
-            finally:
-                cursor.execute("ROLLBACK")
-        results = iter(read)
-        return Secret([_table(measure, results) for measure in measures])
-
-    def rows_per_unit(self, table: str, levels: Sequence[int]) -> Secret[npt.NDArray[np.int64]]:
-        source = self._table_source(table)
-        assert source.unit_sql is not None
-        present = f"{source.from_sql} WHERE {source.unit_sql} IS NOT NULL"
-        counts = f"SELECT count(*) AS n FROM {present} GROUP BY {source.unit_sql}"
-        above = ", ".join(f"count(*) FILTER (WHERE n > {int(level)}) AS n{level}" for level in levels)
-        with self._one_state():
-            found = self._fetched(f"SELECT {above} FROM ({counts}) AS units")
-        return Secret(np.concatenate([_integers(found[f"n{level}"]) for level in levels]))
-
-    def values_per_level(self, table: str, column: str, tau: int) -> Secret[npt.NDArray[np.int64]]:
-        scan, columns = self._whole_scan(table, tau)
-        found = next(entry for entry in scan.columns if fold(entry.name) == column)
-        # Other numbers are levelled as they are stored; on a decimal of too many digits the engine would fail.
-        decimal = columns[found.id].type.kind is Kind.DECIMAL
-        number = print_expr(columns[found.id]) if decimal else quote_name(found.id)
-        with self._one_state():
-            rows = relations.kept_relation_sql(scan, self._emission(), frozenset({found.id}))
-            read = self._fetched(levels.levels_sql(rows, number))
-        counts = np.zeros(2 * LEVELS + 1, dtype=np.int64)
-        counts[_integers(read["level"]) + LEVELS] = _integers(read["n"])
-        return Secret(counts)
-
-    def one_row_each(self, table: str, columns: Sequence[str]) -> Secret[Columns]:
-        scan, read = self._whole_scan(table, 1)
-        declared = self._catalog.tables[table].columns
-        wanted = {fold(entry.name): read[entry.id] for entry in scan.columns if fold(entry.name) in columns}
-        selected = [f"{print_expr(wanted[name])} AS {quote_name(declared[name].name)}" for name in columns]
-        with self._one_state():
-            rows = relations.kept_relation_sql(scan, self._emission(), columns_of(*wanted.values()))
-            # In an order of their own: which of them a seed draws must not follow from how threads finished.
-            ordered = f"SELECT {', '.join(selected)} FROM ({rows}) AS q ORDER BY ALL"
-            found = self._fetched(ordered)
-        return Secret(found)
-
-    @contextmanager
-    def _one_state(self) -> Iterator[None]:
-        """Reads one version of everything, that which planning read of public tables, or fails as any reading does."""
-        before = self._state()
-        if self._public_version not in (None, before[0]):
-            raise EngineError(FAILED)
-        try:
-            yield
-        except duckdb.Error:
-            raise EngineError(FAILED) from None
-        if self._state() != before:
-            raise EngineError(FAILED)
-
-    def store_kept(self, table: str, tau: int) -> None:
-        if self._store is None:
-            return
-        scan, columns = self._whole_scan(table, tau)
-        query = stored.kept_query(scan, columns, self._emission(use_stored=False))
-        self._prepared.clear()
-        self._connection.close()
-        try:
-            stored.write_kept(self._store, self._plain_connection, scan, query, self._stamp(scan))
-        finally:
-            self._connection = self._connect()
-
-    def close(self) -> None:
-        self._prepared.clear()
-        self._connection.close()
-        self._source.close()
-
-    # Inside -------------------------------------------------------------------------------------------------------
-
-    def _connect(self) -> duckdb.DuckDBPyConnection:
-        connection = self._plain_connection()
-        if self._store is not None:
-            self._kept_version = self._store.version()
-            self._kept = self._store.attach(connection, self._catalog.tables)
-        allowed = [*self._source.files(), *(self._store.files() if self._store is not None else [])]
-        connection.execute(f"SET allowed_paths={_path_list(allowed)}")
-        connection.execute("SET enable_external_access=false")
-        connection.execute("SET lock_configuration=true")
-        return connection
-
-    def _plain_connection(self) -> duckdb.DuckDBPyConnection:
-        """A connection with the views made and the settings set, not yet locked."""
-        connection = duckdb.connect(":memory:", config=NO_READERS)
-        for setting in SETTINGS:
-            connection.execute(setting)
-        connection.execute(f"SET temp_directory='{_quoted_path(private_folder())}'")
-        try:
-            self._source.mount(connection, self._catalog.tables)
-        except duckdb.Error:
-            raise EngineUnavailable(
-                f"The source `{self._source.shown}` cannot be opened now.",
-                hint="Another program may be writing to it, a file may be missing, or it is no database of this kind.",
-            ) from None
-        return connection
-
-    def _state(self) -> tuple[str, str]:
-        """The versions of all that questions read."""
-        return self._source.version(), "" if self._store is None else self._store.version()
-
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
-        with self._lock:
-            return self._connection.cursor()
-
-    def _fetched(self, sql: str) -> Columns:
-        cursor = self._cursor()
-        return dict(stoppable(cursor, lambda: cursor.execute(sql).fetchnumpy()))
-
-    def _read_schema(self) -> list[SchemaTable]:
-        cursor = self._cursor()
-        result = []
-        for key, table in self._catalog.tables.items():
-            view = quote_name(sources.view_name(key))
-            try:
-                rows = cursor.execute(f"DESCRIBE {view}").fetchall()
-            except duckdb.Error:
-                continue
-            enforced = self._source.enforced(cursor, table)
-            columns = [
-                SchemaColumn(
-                    str(row[0]),
-                    str(row[1]),
-                    nullable=fold(str(row[0])) not in enforced.required,
-                    unique=fold(str(row[0])) in enforced.unique,
-                )
-                for row in rows
-            ]
-            result.append(SchemaTable(table.source_name or table.name, columns))
-        return result
-
-    def check_references(self) -> None:
-        """Both ends of a reference must be of one type: the engine would cast, and could fail on one person's row."""
-        for table in self._catalog.protected:
-            if not isinstance(table.unit, ReferenceUnit):
-                continue
-            ends = [(fold(table.name), table.unit.column), (fold(table.unit.table), table.unit.key)]
-            types = {
-                column_type(found.engine_type) for found in (self._find(*end) for end in ends) if found is not None
-            }
-            if len(types) > 1:
-                raise EngineMismatch(
-                    f"{table.name}.{table.unit.column} refers to {table.unit.table}.{table.unit.key}, "
-                    "but the two are of different types.",
-                    hint="Store both as the same type.",
-                )
+    def refresh(self) -> bool:
+        if self._public_version in (None, self._source.version()):
+            return False
+        self._public_version = None
+        return True
 
     def prepare(self, measures: Sequence[nodes.Measure]) -> None:
         # Raises where what is there now cannot be read: before it is charged.
@@ -280,6 +129,129 @@ class DuckDBEngine:
                 self._prepared.pop(next(iter(self._prepared)))
             self._prepared[tuple(texts)] = cursor
 
+    # What is charged for ------------------------------------------------------------------------------------------
+
+    def measure(self, measures: Sequence[nodes.Measure]) -> Secret[list[MeasuredTable]]:
+        with self._one_state():
+            texts = self._texts(measures)
+            with self._lock:
+                prepared = self._prepared.pop(tuple(texts), None)
+            cursor = prepared if prepared is not None else self._cursor()
+            statements = [f"EXECUTE question{i}" for i in range(len(texts))] if prepared is not None else texts
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            try:
+                read = stoppable(cursor, lambda: [cursor.execute(each).fetchnumpy() for each in statements])
+            finally:
+                cursor.execute("ROLLBACK")
+        results = iter(read)
+        return Secret([_table(measure, results) for measure in measures])
+
+    def rows_per_unit(self, table: str, levels: Sequence[int]) -> Secret[npt.NDArray[np.int64]]:
+        source = self._tables.source(table)
+        assert source.unit_sql is not None
+        present = f"{source.from_sql} WHERE {source.unit_sql} IS NOT NULL"
+        counts = f"SELECT count(*) AS n FROM {present} GROUP BY {source.unit_sql}"
+        above = ", ".join(f"count(*) FILTER (WHERE n > {int(level)}) AS n{level}" for level in levels)
+        with self._one_state():
+            found = self._fetched(f"SELECT {above} FROM ({counts}) AS units")
+        return Secret(np.concatenate([_integers(found[f"n{level}"]) for level in levels]))
+
+    def values_per_level(self, table: str, column: str, tau: int) -> Secret[npt.NDArray[np.int64]]:
+        scan, columns = self._tables.whole_scan(table, tau)
+        found = next(entry for entry in scan.columns if fold(entry.name) == column)
+        # Other numbers are levelled as they are stored; on a decimal of too many digits the engine would fail.
+        decimal = columns[found.id].type.kind is Kind.DECIMAL
+        number = print_expr(columns[found.id]) if decimal else quote_name(found.id)
+        with self._one_state():
+            rows = kept_relation_sql(scan, self._emission(), frozenset({found.id}))
+            read = self._fetched(levels.levels_sql(rows, number))
+        counts = np.zeros(2 * LEVELS + 1, dtype=np.int64)
+        counts[_integers(read["level"]) + LEVELS] = _integers(read["n"])
+        return Secret(counts)
+
+    def one_row_each(self, table: str, columns: Sequence[str]) -> Secret[Columns]:
+        scan, read = self._tables.whole_scan(table, 1)
+        declared = self._catalog.tables[table].columns
+        wanted = {fold(entry.name): read[entry.id] for entry in scan.columns if fold(entry.name) in columns}
+        selected = [f"{print_expr(wanted[name])} AS {quote_name(declared[name].name)}" for name in columns]
+        with self._one_state():
+            rows = kept_relation_sql(scan, self._emission(), columns_of(*wanted.values()))
+            # In an order of their own: which of them a seed draws must not follow from how threads finished.
+            ordered = f"SELECT {', '.join(selected)} FROM ({rows}) AS q ORDER BY ALL"
+            found = self._fetched(ordered)
+        return Secret(found)
+
+    # What the owner stores ----------------------------------------------------------------------------------------
+
+    def store_kept(self, table: str, tau: int) -> None:
+        if self._stored is None:
+            return
+        scan, columns = self._tables.whole_scan(table, tau)
+        query = kept_query(scan, columns, self._emission(use_stored=False))
+        self._prepared.clear()
+        self._connection.close()
+        try:
+            self._stored.write(self._plain_connection, scan, query)
+        finally:
+            self._connection = self._connect()
+
+    def close(self) -> None:
+        self._prepared.clear()
+        self._connection.close()
+        self._source.close()
+
+    # Inside -------------------------------------------------------------------------------------------------------
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        connection = self._plain_connection()
+        if self._stored is not None:
+            self._stored.attach(connection)
+        allowed = [*self._source.files(), *(self._stored.files() if self._stored is not None else [])]
+        connection.execute(f"SET allowed_paths={_path_list(allowed)}")
+        connection.execute("SET enable_external_access=false")
+        connection.execute("SET lock_configuration=true")
+        return connection
+
+    def _plain_connection(self) -> duckdb.DuckDBPyConnection:
+        """A connection with the views made and the settings set, not yet locked."""
+        connection = duckdb.connect(":memory:", config=NO_READERS)
+        for setting in SETTINGS:
+            connection.execute(setting)
+        connection.execute(f"SET temp_directory='{_quoted_path(private_folder())}'")
+        try:
+            self._source.mount(connection, self._catalog.tables)
+        except duckdb.Error:
+            raise EngineUnavailable(
+                f"The source `{self._source.shown}` cannot be opened now.",
+                hint="Another program may be writing to it, a file may be missing, or it is no database of this kind.",
+            ) from None
+        return connection
+
+    @contextmanager
+    def _one_state(self) -> Iterator[None]:
+        """Reads one version of everything, that which planning read of public tables, or fails as any reading does."""
+        before = self._state()
+        if self._public_version not in (None, before[0]):
+            raise EngineError(FAILED)
+        try:
+            yield
+        except duckdb.Error:
+            raise EngineError(FAILED) from None
+        if self._state() != before:
+            raise EngineError(FAILED)
+
+    def _state(self) -> tuple[str, str]:
+        """The versions of all that questions read."""
+        return self._source.version(), "" if self._stored is None else self._stored.version()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._lock:
+            return self._connection.cursor()
+
+    def _fetched(self, sql: str) -> Columns:
+        cursor = self._cursor()
+        return dict(stoppable(cursor, lambda: cursor.execute(sql).fetchnumpy()))
+
     def _texts(self, measures: Sequence[nodes.Measure]) -> list[str]:
         """The SQL of measures: for each its sums, then its histograms."""
         emission = self._emission()
@@ -289,35 +261,16 @@ class DuckDBEngine:
             texts += [emit.histogram_sql(measure, position, emission) for position in _histograms_of(measure)]
         return texts
 
-    def refresh(self) -> bool:
-        if self._public_version in (None, self._source.version()):
-            return False
-        self._public_version = None
-        return True
-
-    def _find(self, table: str, column: str) -> SchemaColumn | None:
-        entry = next((entry for entry in self._schema if self._key_of(entry) == table), None)
-        return None if entry is None else entry.column(column)
-
-    def _key_of(self, entry: SchemaTable) -> str:
-        for key, table in self._catalog.tables.items():
-            if (table.source_name or table.name) == entry.name:
-                return key
-        raise KeyError(entry.name)
-
-    def _emission(self, *, use_stored: bool = True) -> relations.Emission:
-        return relations.Emission(
-            self._table_source,
-            self._stored_kept if use_stored else _nothing_stored,
-            self._salt,
-            self._declared,
+    def _emission(self, *, use_stored: bool = True) -> Emission:
+        return Emission(
+            self._tables.source,
+            self._stored.find if use_stored and self._stored is not None else _nothing_stored,
+            partial(salt_of, self._catalog),
+            self._tables.declared,
             self._extent,
         )
 
-    def _declared(self, table: str, column: str) -> Column | None:
-        return self._catalog.tables[table].column(column)
-
-    def _extent(self, table: str) -> relations.Extent | None:
+    def _extent(self, table: str) -> Extent | None:
         version = self._source.version()
         if table not in self._extents or self._extents[table][0] != version:
             try:
@@ -327,102 +280,10 @@ class DuckDBEngine:
             self._extents[table] = (version, found)
         return self._extents[table][1]
 
-    def _table_source(self, table: str) -> relations.TableSource:
-        entry = self._catalog.tables[table]
-        from_sql, unit_sql = self._resolved(entry, "t")
-        return relations.TableSource(from_sql, unit_sql, lambda name: self._column_sql(table, name))
-
-    def _column_sql(self, table: str, name: str) -> str:
-        """A stored column; texts compare by their bytes from here on, or a case-insensitive column would rank, hash
-        and group 'a' and 'A' by the order they are stored in."""
-        found = self._find(table, name)
-        text = found is not None and found.engine_type.startswith("VARCHAR")
-        return f"(t.{quote_name(name)} COLLATE C)" if text else f"t.{quote_name(name)}"
-
-    def _resolved(self, table: Table, alias: str) -> tuple[str, str | None]:
-        """FROM clause with the reference path joined, and the unit over it (NULL: does not resolve)."""
-        view = f"{quote_name(sources.view_name(fold(table.name)))} AS {alias}"
-        match table.unit:
-            case None:
-                return view, None
-            case RowUnit():
-                # Every row is its own unit: the value only has to be there.
-                return view, "TRUE"
-            case ColumnUnit(column):
-                return view, self._unit_sql(table, column, alias)
-            case ReferenceUnit(column, target, key, _):
-                referred = self._catalog.tables[fold(target)]
-                inner, unit = self._resolved(referred, "t")
-                key_sql = self._unit_sql(referred, key, "t")
-                # Where the key is the unit itself, several rows of it are one unit: DISTINCT keeps rows from doubling.
-                distinct = (
-                    "DISTINCT "
-                    if isinstance(referred.unit, ColumnUnit) and fold(referred.unit.column) == fold(key)
-                    else ""
-                )
-                resolved = f"(SELECT {distinct}{key_sql} AS key, {unit} AS unit FROM {inner} WHERE {unit} IS NOT NULL)"
-                own = self._unit_sql(table, column, alias)
-                return f"{view} JOIN {resolved} AS ref ON {own} = ref.key", "ref.unit"
-
-    def _unit_sql(self, table: Table, column: str, alias: str) -> str:
-        found = next(
-            c
-            for e in self._schema
-            if self._key_of(e) == fold(table.name)
-            for c in e.columns
-            if fold(c.name) == fold(column)
-        )
-        name = f"{alias}.{quote_name(found.name)}"
-        if column_type(found.engine_type) == "text":
-            plain = found.engine_type.startswith("VARCHAR")
-            return f"({name} COLLATE C)" if plain else f"CAST({name} AS VARCHAR)"
-        return name
-
-    def _salt(self, table: str) -> int:
-        digest = hashlib.sha256(f"{self._catalog.name}\0{table}".encode()).digest()
-        return int.from_bytes(digest[:7], "big")
-
-    def _whole_scan(self, table: str, tau: int) -> tuple[nodes.Scan, dict[str, Expr]]:
-        schema = next(entry for entry in self._schema if self._key_of(entry) == table)
-        entry = self._catalog.tables[table]
-        column = entry.unit.column if isinstance(entry.unit, ColumnUnit) else None
-        unique = column is not None and (found := schema.column(column)) is not None and found.unique
-        return stored.table_scan(entry, schema, tau, truncated=not unique and not isinstance(entry.unit, RowUnit))
-
-    def _stored_kept(self, scan: nodes.Scan) -> str | None:
-        stamp = self._kept.get(scan.table)
-        if self._store is None or stamp is None or stamp != self._stamp(scan):
-            return None
-        return stored.kept_name(scan.table) if self._store.version() == self._kept_version else None
-
-    def _stamp(self, scan: nodes.Scan) -> str:
-        table = self._catalog.tables[scan.table]
-        version, promise = self._source.version(), self._catalog.promise_digest()
-        return stored.kept_stamp(scan, table, self._salt(scan.table), version, promise)
-
 
 def open_engine(catalog: Catalog, location: str, *, kept_path: Path | None = None, frame: Any = None) -> DuckDBEngine:
     """The engine for a catalog whose source is a file, a folder or a glob at `location`, or a frame."""
-    return DuckDBEngine(catalog, sources.open_source(catalog, location, frame=frame), kept_path=kept_path)
-
-
-def schema_at(location: str, frame: Any) -> list[SchemaTable]:
-    """Names and types of the tables at a location (or of a frame), before there is a catalog. Reads no row."""
-    if frame is not None:
-        connection = fresh_connection()
-        try:
-            connection.register("frame", frame)
-            rows = connection.execute("DESCRIBE frame").fetchall()
-        except (duckdb.Error, TypeError):
-            raise InvalidParameter(
-                "source",
-                expected="a catalog file, a data file, or a pandas, Polars or Arrow table",
-                found=type(frame).__name__,
-            ) from None
-        finally:
-            connection.close()
-        return [SchemaTable("data", [SchemaColumn(str(r[0]), str(r[1])) for r in rows])]
-    return sources.describe(location)
+    return DuckDBEngine(catalog, open_source(catalog, location, frame=frame), kept_path=kept_path)
 
 
 def _table(measure: nodes.Measure, results: Iterator[dict[str, Any]]) -> MeasuredTable:

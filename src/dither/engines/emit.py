@@ -20,12 +20,13 @@ from dataclasses import replace
 from typing import Literal
 
 from dither.engines.double_sums import double_cell, double_sum
-from dither.engines.relations import RANK, Emission, Part, Printer, float_text, key_text, steps_id
+from dither.engines.emission import Emission
+from dither.engines.relations import RANK, Part, Printer, key_text, steps_id
 from dither.plan import nodes
 from dither.plan.grids import Grid, grid_of
 from dither.plan.nodes import Measure, Scan, Vector
 from dither.sql.expressions import Expr, columns_of
-from dither.sql.printing import print_expr, print_stored, quote_name, sql_type
+from dither.sql.printing import float_text, print_expr, print_stored, quote_name, sql_type
 from dither.sql.types import Kind
 
 __all__ = ["Method", "choose_method", "histogram_sql", "is_bounded_double", "measure_sql", "steps_sql"]

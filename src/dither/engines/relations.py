@@ -7,30 +7,22 @@ Relies on: expressions whose guards are part of them (`sql.printing`), and units
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import Literal
 
-from dither.catalog.model import Column
 from dither.engines import unit_calls
+from dither.engines.emission import Emission
 from dither.errors import GuaranteeError
-from dither.plan import nodes, unit_functions
-from dither.plan.grids import grid_of
+from dither.plan import nodes
 from dither.plan.nodes import Rows
 from dither.sql.expressions import Expr, Payload, columns_of, literal
-from dither.sql.functions.casts import is_wide
-from dither.sql.printing import float_text, print_expr, quote_name, sql_type
+from dither.sql.printing import print_expr, quote_name, sql_type
 from dither.sql.types import Kind, Type
 
 __all__ = [
     "RANK",
-    "Emission",
-    "Extent",
     "Part",
     "Printer",
-    "TableSource",
-    "float_text",
     "heavy_query",
     "ids_of",
     "kept_relation_sql",
@@ -46,39 +38,6 @@ Part = Literal["all", "excess", "heavy", "heavy_kept", "kept"]
 """Which rows of a truncated scan: all, those cut, those of units above tau, of these the kept, all kept."""
 
 
-@dataclass(frozen=True)
-class TableSource:
-    """How a table is read: a FROM clause, and SQL over it for each column and for the unit."""
-
-    from_sql: str
-    unit_sql: str | None
-    column_sql: Callable[[str], str]
-
-
-@dataclass(frozen=True)
-class Extent:
-    """What an engine knows of a stored table without reading its rows. It may decide how a sum is computed, and so how
-    long that takes; never what it is."""
-
-    rows: int
-    """No more rows than this."""
-    ends: Mapping[str, tuple[float, float]]
-    """Folded name of a numeric column -> no value lies outside, none is NaN. Not named: unknown."""
-
-
-@dataclass(frozen=True)
-class Emission:
-    """What the printer needs besides the nodes."""
-
-    tables: Callable[[str], TableSource]
-    kept: Callable[[nodes.Scan], str | None]
-    """The stored table of a scan's kept rows (`engines.stored`), where there is one that is true now."""
-    salt: Callable[[str], int]
-    declared: Callable[[str, str], Column | None]
-    """(table, column) -> the column as the catalog declares it: stored steps are those of its bounds."""
-    extent: Callable[[str], Extent | None]
-
-
 def relation_sql(node: Rows, emission: Emission, needed: frozenset[str]) -> str:
     """Any relation, all rows of every scan: for public relations, and for tests of separability."""
     printer = Printer(emission)
@@ -88,7 +47,7 @@ def relation_sql(node: Rows, emission: Emission, needed: frozenset[str]) -> str:
 
 
 def kept_relation_sql(node: Rows, emission: Emission, needed: frozenset[str]) -> str:
-    """The relation over truncated scans, as tests compare it with the reference."""
+    """The relation over truncated scans: what counts, and what tests compare with the reference."""
     printer = Printer(emission)
     body = printer.rows(node, needed, "kept")
     ctes = printer.ctes()
@@ -255,7 +214,9 @@ class Printer:
             exprs += [e for e in (call.arg, call.filter, call.second) if e is not None]
         inner = self.rows(node.input, columns_of(*exprs), part)
         columns = [f"{key_text(output.expr)} AS {quote_name(output.id)}" for output in node.keys]
-        columns += [f"{_unit_aggregate_sql(call)} AS {quote_name(id)}" for id, call in node.aggregates if id in needed]
+        columns += [
+            f"{unit_calls.aggregate_sql(call)} AS {quote_name(id)}" for id, call in node.aggregates if id in needed
+        ]
         grouping = ", ".join(str(i + 1) for i in range(len(node.keys)))
         return (
             f"SELECT {_names(needed)} FROM (SELECT {', '.join(columns)} FROM ({inner}) AS q GROUP BY {grouping}) AS q"
@@ -270,8 +231,8 @@ class Printer:
         inner = self.rows(node.input, (needed - own) | columns_of(*exprs) | frozenset(node.tie_break), part)
         kept = [quote_name(name) for name in sorted(needed - own)]
         used = [(id, call) for id, call in node.windows if id in needed]
-        windows = [f"{_window_sql(call, node.tie_break)} AS {quote_name(id)}" for id, call in used]
-        clamped = [f"{_in_range(quote_name(id), call.result)} AS {quote_name(id)}" for id, call in used]
+        windows = [f"{unit_calls.window_sql(call, node.tie_break)} AS {quote_name(id)}" for id, call in used]
+        clamped = [f"{unit_calls.in_range(quote_name(id), call.result)} AS {quote_name(id)}" for id, call in used]
         return f"SELECT {_list([*kept, *clamped])} FROM (SELECT {_list([*kept, *windows])} FROM ({inner}) AS q) AS q"
 
     def _branch(
@@ -317,73 +278,6 @@ def ids_of(node: Rows) -> frozenset[str]:
             return frozenset(outputs)
         case nodes.Filter(input, _) | nodes.SemiJoin(input, _, _, _):
             return ids_of(input)
-
-
-def _unit_aggregate_sql(call: nodes.AggregateCall) -> str:
-    condition = f" FILTER (WHERE {print_expr(call.filter)})" if call.filter is not None else ""
-    distinct = "DISTINCT " if call.distinct else ""
-    match call.function:
-        case "count_star":
-            value = f"count(*){condition}"
-        case function if function in unit_functions.EMITTED:
-            value = unit_calls.to_sql(call, condition)
-        case "sum" | "avg" if call.step is not None:
-            assert call.arg is not None
-            value = _grid_sum(call.arg, call.step, condition, distinct, mean=call.function == "avg")
-        case function:
-            args = [print_expr(e) for e in (call.arg, call.second) if e is not None]
-            value = f"{function}({distinct}{', '.join(args)}){condition}"
-    return _clamped(value, call)
-
-
-def _grid_sum(expr: Expr, step: Fraction, condition: str, distinct: str, *, mean: bool) -> str:
-    """A sum of doubles on an integer grid: the same bits whatever the order of rows, and whoever else is there."""
-    scale = float_text(float(1 / step))
-    steps = f"CAST({print_expr(expr)} * {scale} AS BIGINT)"
-    total = f"(CAST(sum({distinct}{steps}){condition} AS DOUBLE) / {scale})"
-    return f"({total} / NULLIF(count({distinct}{steps}){condition}, 0))" if mean else total
-
-
-def _clamped(value: str, call: nodes.AggregateCall) -> str:
-    """Keep the result within the planned range, which a unit with more than tau rows (before it is cut) could leave."""
-    if call.result is None or call.result.lo is None:
-        return value
-    result = call.result
-    lo, hi = (
-        Expr("literal", result.type, payload=end, nullable=False, lo=end, hi=end) for end in (result.lo, result.hi)
-    )
-    typed = f"CAST({value} AS BIGINT)" if result.type.kind is Kind.INTEGER else value
-    if call.function in ("count", "count_star"):
-        # Never NULL; of the others LEAST would make a NULL its other argument.
-        return f"least({typed}, {print_expr(hi)})"
-    return f"(CASE WHEN {value} IS NOT NULL THEN least(greatest({value}, {print_expr(lo)}), {print_expr(hi)}) END)"
-
-
-def _in_range(value: str, result: Expr | None) -> str:
-    """The value within the range planned for tau rows, which a unit with more (before it is cut) could leave."""
-    if result is None or result.lo is None or result.hi is None:
-        return value
-    ends = [print_expr(Expr("literal", result.type, payload=end, lo=end, hi=end)) for end in (result.lo, result.hi)]
-    typed = (
-        f"CAST({value} AS {sql_type(result.type, wide=is_wide(result))})" if result.type.kind is Kind.INTEGER else value
-    )
-    return f"CASE WHEN {value} IS NOT NULL THEN least(greatest({typed}, {ends[0]}), {ends[1]}) END"
-
-
-def _window_sql(call: nodes.WindowCall, tie_break: tuple[str, ...]) -> str:
-    args = ", ".join(print_expr(arg) for arg in call.args)
-    condition = f" FILTER (WHERE {print_expr(call.filter)})" if call.filter is not None else ""
-    order = [f"{print_expr(e)} {direction} {nulls}" for e, direction, nulls in call.order]
-    if call.total_order and tie_break:
-        names = [quote_name(name) for name in tie_break]
-        order += [f"hash({', '.join(names)})", *(f"{name} NULLS LAST" for name in names)]
-    partition = f"PARTITION BY {', '.join(print_expr(e) for e in call.partition)}" if call.partition else ""
-    ordering = f" ORDER BY {', '.join(order)}" if order else ""
-    over = f"{condition} OVER ({partition}{ordering}{' ' + call.frame if call.frame else ''})"
-    if call.function in ("grid_sum", "grid_avg"):
-        (arg,) = call.args
-        return _grid_sum(arg, grid_of(arg, centered=False).step, over, "", mean=call.function == "grid_avg")
-    return f"{call.function}({args}){over}"
 
 
 def _given(node: nodes.Given, needed: frozenset[str]) -> str:

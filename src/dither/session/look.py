@@ -30,7 +30,7 @@ _LOOKED_AT = ("integer", "double", "decimal", "date", "timestamp")
 
 def look_at(location: str, tables: Sequence[SchemaTable]) -> Proposals:
     """By (table, column), the ends of what is there; columns without a finite value, and text files, are left out.
-    tables: as `engines.sources.describe` gives them for this location."""
+    tables: as `engines.describing.describe` gives them for this location."""
     path = Path(location)
     found: dict[tuple[str, str], tuple[Any, Any]] = {}
     try:

@@ -15,7 +15,8 @@ from dither.catalog.arguments import from_arguments
 from dither.catalog.check import check, ready
 from dither.catalog.load import load, resolve_ledger, resolve_source
 from dither.catalog.model import Catalog, fold
-from dither.engines.duckdb import DuckDBEngine, open_engine, schema_at
+from dither.engines.describing import schema_at
+from dither.engines.duckdb import DuckDBEngine, open_engine
 from dither.engines.sources import with_paths
 from dither.errors import EngineMismatch, InvalidParameter
 from dither.exact import Number

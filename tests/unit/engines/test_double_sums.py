@@ -12,8 +12,8 @@ import pytest
 
 from dither.catalog.model import Column
 from dither.engines.double_sums import EXACT, NEAR, double_cell, double_sum
+from dither.engines.emission import Emission, Extent
 from dither.engines.emit import steps_sql
-from dither.engines.relations import Emission, Extent
 from dither.plan import nodes
 from dither.plan.grids import cells_of, grid_of
 from dither.plan.nodes import Scan, ScanColumn, Vector

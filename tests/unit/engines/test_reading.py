@@ -113,7 +113,7 @@ def test_a_folders_name_is_no_place(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_a_name_that_is_a_pattern_is_not_read_as_another_file(folder: Path, ending: str) -> None:
-    from dither.engines.sources import describe
+    from dither.engines.describing import describe
 
     shutil.copy(folder / "age=5" / f"d.{ending}", folder / f"v1.{ending}")
     (folder / f"v[1].{ending}").write_bytes((folder / f"v1.{ending}").read_bytes())

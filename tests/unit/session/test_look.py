@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from dither.catalog.draft import draft
-from dither.engines.sources import describe
+from dither.engines.describing import describe
 from dither.session.look import look_at
 
 

@@ -21,7 +21,7 @@ from dither.audit.pipeline.world import Tables, World
 from dither.catalog.load import loads
 from dither.catalog.model import Catalog, Table
 from dither.engines.duckdb import DuckDBEngine
-from dither.engines.relations import Extent
+from dither.engines.emission import Extent
 from dither.engines.sources import Enforced, view_name
 from dither.errors import DitherError, EngineError
 from dither.ledger.ledger import Ledger

@@ -19,7 +19,7 @@ from dither.catalog.model import Analyst, Catalog, ColumnType, ColumnUnit, Refer
 from dither.catalog.schema import SchemaTable
 from dither.engines.base import Histogram, MeasuredTable
 from dither.engines.duckdb import DuckDBEngine
-from dither.engines.relations import Extent
+from dither.engines.emission import Extent
 from dither.engines.sources import Enforced, extent_in_duckdb, view_name
 from dither.ledger.ledger import Ledger
 from dither.noise import Entropy

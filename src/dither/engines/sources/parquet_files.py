@@ -1,6 +1,6 @@
 """What several Parquet files must have in common to be read as one table, and what of one cannot be read at all.
 
-Flow: `sources.Files` looks at the files when it mounts them, and again when they changed. Without this DuckDB takes the
+Flow: `files` looks at the files when it mounts them, and again when they changed. Without this DuckDB takes the
 first file's columns for those of all and finds out row by row: a value that does not fit the first file's type, or a
 moment outside its range, makes a charged question fail, and so one person's row would decide whether it does.
 Nothing is converted here: what differs is said to the owner, by file and column, never by value.

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from dither.catalog.load import loads
-from dither.engines.views import is_plain
+from dither.engines.sources.views import is_plain
 from dither.errors import EngineUnavailable
 from dither.session.open import open_catalog
 from dither.session.session import Session

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dither.catalog.load import loads
-from dither.engines.parquet_files import columns_of
 from dither.engines.reading import fresh_connection
+from dither.engines.sources.parquet_files import columns_of
 from dither.errors import EngineMismatch, EngineUnavailable, GuaranteeError
 from dither.session.open import open_catalog
 from dither.session.session import Session

@@ -1,6 +1,6 @@
 """Views of a database that compute: evaluated once, when the database is opened, in place of once per question.
 
-Flow: `sources.DatabaseFile` asks `is_plain` of each view it mounts, and mounts `evaluated` where it is not.
+Flow: `database` asks `is_plain` of each view it mounts, and has it evaluated where it is not.
 Why: a view may fail on one row (a text cast to a number). Inside a question that failure would come after the charge,
 and tell of one person's row; and the optimiser may evaluate such a cast on rows that the view's own WHERE leaves out.
 Here the owner is told when the database is opened, and what is evaluated holds for the whole session, random() too.
