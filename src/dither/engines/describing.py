@@ -19,7 +19,7 @@ from dither.engines.reading import fresh_connection, parquet_reader
 from dither.errors import EngineUnavailable, InvalidParameter
 from dither.sql.printing import quote_name, quote_text
 
-__all__ = ["DATABASE_SUFFIXES", "describe", "names_in", "schema_at"]
+__all__ = ["DATABASE_SUFFIXES", "describe", "describe_frame", "names_in"]
 
 DATABASE_SUFFIXES = (".duckdb", ".db", ".ddb")
 
@@ -41,23 +41,21 @@ def describe(location: str) -> list[SchemaTable]:
         connection.close()
 
 
-def schema_at(location: str, frame: Any) -> list[SchemaTable]:
-    """Names and types of the tables at a location (or of a frame), before there is a catalog. Reads no row."""
-    if frame is not None:
-        connection = fresh_connection()
-        try:
-            connection.register("frame", frame)
-            rows = connection.execute("DESCRIBE frame").fetchall()
-        except (duckdb.Error, TypeError):
-            raise InvalidParameter(
-                "source",
-                expected="a catalog file, a data file, or a pandas, Polars or Arrow table",
-                found=type(frame).__name__,
-            ) from None
-        finally:
-            connection.close()
-        return [SchemaTable("data", [SchemaColumn(str(r[0]), str(r[1])) for r in rows])]
-    return describe(location)
+def describe_frame(frame: Any) -> SchemaTable:
+    """Names and types of a pandas, Polars or Arrow table's columns. Raises InvalidParameter for anything else."""
+    connection = fresh_connection()
+    try:
+        connection.register("frame", frame)
+        rows = connection.execute("DESCRIBE frame").fetchall()
+    except (duckdb.Error, TypeError):
+        raise InvalidParameter(
+            "source",
+            expected="a catalog file, a data file, or a pandas, Polars or Arrow table",
+            found=type(frame).__name__,
+        ) from None
+    finally:
+        connection.close()
+    return SchemaTable("data", [SchemaColumn(str(r[0]), str(r[1])) for r in rows])
 
 
 def _describe_database(connection: duckdb.DuckDBPyConnection, path: Path) -> list[SchemaTable]:

@@ -86,7 +86,8 @@ class Tables:
 
     def whole_scan(self, table: str, tau: int) -> tuple[nodes.Scan, dict[str, Expr]]:
         """The scan of a protected table as lowering would make it, and its columns as questions read them."""
-        schema = next(entry for entry in self.schema if self._key_of(entry) == table)
+        schema = self._schema_of(table)
+        assert schema is not None
         entry = self._catalog.tables[table]
         unit = entry.unit.column if isinstance(entry.unit, ColumnUnit) else None
         unique = unit is not None and (stored := schema.column(unit)) is not None and stored.unique
@@ -133,13 +134,8 @@ class Tables:
                 return f"{view} JOIN {resolved} AS ref ON {own} = ref.key", "ref.unit"
 
     def _unit_sql(self, table: Table, column: str, alias: str) -> str:
-        found = next(
-            c
-            for e in self.schema
-            if self._key_of(e) == fold(table.name)
-            for c in e.columns
-            if fold(c.name) == fold(column)
-        )
+        found = self._find(fold(table.name), column)
+        assert found is not None
         name = f"{alias}.{quote_name(found.name)}"
         if column_type(found.engine_type) == "text":
             plain = found.engine_type.startswith("VARCHAR")
@@ -147,11 +143,10 @@ class Tables:
         return name
 
     def _find(self, table: str, column: str) -> SchemaColumn | None:
-        entry = next((entry for entry in self.schema if self._key_of(entry) == table), None)
-        return None if entry is None else entry.column(column)
+        schema = self._schema_of(table)
+        return None if schema is None else schema.column(column)
 
-    def _key_of(self, entry: SchemaTable) -> str:
-        for key, table in self._catalog.tables.items():
-            if (table.source_name or table.name) == entry.name:
-                return key
-        raise KeyError(entry.name)
+    def _schema_of(self, table: str) -> SchemaTable | None:
+        """By the stored table's name: two of the catalog's may be the same."""
+        entry = self._catalog.tables[table]
+        return next((found for found in self.schema if found.name == (entry.source_name or entry.name)), None)

@@ -33,7 +33,7 @@ def aggregate_sql(call: nodes.AggregateCall) -> str:
         case function:
             args = [print_expr(e) for e in (call.arg, call.second) if e is not None]
             value = f"{function}({distinct}{', '.join(args)}){condition}"
-    return _clamped(value, call)
+    return f"({in_range(value, call.result)})"
 
 
 def window_sql(call: nodes.WindowCall, tie_break: tuple[str, ...]) -> str:
@@ -57,10 +57,12 @@ def in_range(value: str, result: Expr | None) -> str:
     if result is None or result.lo is None or result.hi is None:
         return value
     ends = [print_expr(Expr("literal", result.type, payload=end, lo=end, hi=end)) for end in (result.lo, result.hi)]
-    typed = (
-        f"CAST({value} AS {sql_type(result.type, wide=is_wide(result))})" if result.type.kind is Kind.INTEGER else value
-    )
-    return f"CASE WHEN {value} IS NOT NULL THEN least(greatest({typed}, {ends[0]}), {ends[1]}) END"
+    clamped = f"least(greatest({value}, {ends[0]}), {ends[1]})"
+    if result.type.kind is Kind.INTEGER:
+        # Not before: a sum of many rows is too large for this type.
+        clamped = f"CAST({clamped} AS {sql_type(result.type, wide=is_wide(result))})"
+    # Of a NULL, LEAST would make its other argument.
+    return f"CASE WHEN {value} IS NOT NULL THEN {clamped} END"
 
 
 def to_sql(call: nodes.AggregateCall, condition: str) -> str:
@@ -108,18 +110,3 @@ def _grid_sum(expr: Expr, step: Fraction, condition: str, distinct: str, *, mean
     steps = f"CAST({print_expr(expr)} * {scale} AS BIGINT)"
     total = f"(CAST(sum({distinct}{steps}){condition} AS DOUBLE) / {scale})"
     return f"({total} / NULLIF(count({distinct}{steps}){condition}, 0))" if mean else total
-
-
-def _clamped(value: str, call: nodes.AggregateCall) -> str:
-    """Keep the result within the planned range, which a unit with more than tau rows (before it is cut) could leave."""
-    if call.result is None or call.result.lo is None:
-        return value
-    result = call.result
-    lo, hi = (
-        Expr("literal", result.type, payload=end, nullable=False, lo=end, hi=end) for end in (result.lo, result.hi)
-    )
-    typed = f"CAST({value} AS BIGINT)" if result.type.kind is Kind.INTEGER else value
-    if call.function in ("count", "count_star"):
-        # Never NULL; of the others LEAST would make a NULL its other argument.
-        return f"least({typed}, {print_expr(hi)})"
-    return f"(CASE WHEN {value} IS NOT NULL THEN least(greatest({value}, {print_expr(lo)}), {print_expr(hi)}) END)"

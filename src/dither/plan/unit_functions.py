@@ -33,6 +33,8 @@ SPREADS = {"variance": "var_samp", "stddev": "stddev_samp", "var_samp": "var_sam
            "stddev_samp": "stddev_samp", "stddev_pop": "stddev_pop"}  # fmt: skip
 MOST_STEPS = 2**31
 """Between the ends of what a spread is of."""
+WIDEST = 2.0**500
+"""The same of doubles: so far apart their squares are finite."""
 KNOWN = frozenset([*PICKED, *MIDDLES, *SPREADS])
 EMITTED = frozenset(["arg_max", "arg_min", "first", "first desc", "last", "last desc", "any_value", "quantile_cont",
                      *SPREADS.values()])  # fmt: skip
@@ -55,11 +57,13 @@ def result(aggregate: Aggregate) -> tuple[Type, Bound | None, Bound | None]:
         return DOUBLE, float(arg.lo), float(arg.hi)
     step = _step(arg)
     width = float(arg.hi) - float(arg.lo) + 2 * float(step)
-    if (Fraction(arg.hi) - Fraction(arg.lo)) / step > MOST_STEPS:
-        # Sums of their squares over any number of rows would not fit into 128 bits, and fail on one person's rows.
+    if (Fraction(arg.hi) - Fraction(arg.lo)) / step > MOST_STEPS or width > WIDEST:
+        # Sums of their squares over any number of rows would not fit into 128 bits, and fail on one person's rows; nor
+        # would squares of wider doubles be finite.
         raise aggregate.refuse(
             "B-104",
-            f"{display_name(function)} within one unit needs bounds on its argument: whole numbers at most 2^31 apart.",
+            f"{display_name(function)} within one unit needs bounds on its argument: whole numbers at most 2^31 apart, "
+            "doubles at most 2^500.",
             hint="Declare narrower `bounds`, or divide: STDDEV(x // 1000) * 1000.",
         )
     # A sample's variance is at most twice the population's, n / (n - 1) of it.

@@ -15,7 +15,7 @@ from dither.catalog.arguments import from_arguments
 from dither.catalog.check import check, ready
 from dither.catalog.load import load, resolve_ledger, resolve_source
 from dither.catalog.model import Catalog, fold
-from dither.engines.describing import schema_at
+from dither.engines.describing import describe, describe_frame
 from dither.engines.duckdb import DuckDBEngine, open_engine
 from dither.engines.sources import with_paths
 from dither.errors import EngineMismatch, InvalidParameter
@@ -153,7 +153,7 @@ def _open_data(
     clock: Clock | None,
 ) -> Session:
     is_file = isinstance(source, str | Path)
-    tables = schema_at(str(source), None) if is_file else schema_at("", source)
+    tables = describe(str(source)) if is_file else [describe_frame(source)]
     if len(tables) != 1:
         raise InvalidParameter(
             "source",

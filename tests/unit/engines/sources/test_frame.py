@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import dither
-from dither.errors import DitherError, EngineMismatch
+from dither.errors import DitherError, EngineMismatch, InvalidParameter
 from dither.noise import insecure_seeded
 
 
@@ -51,3 +53,14 @@ def test_changing_a_frame_after_opening_changes_no_answer() -> None:
     )
     frame.loc[:, "x"] = 10
     assert round(session.ask("SELECT SUM(x) FROM data", epsilon=10**5).scalar()) == 6
+
+
+@pytest.mark.parametrize("source", [None, 3, object()])
+def test_what_is_no_table_is_refused_whatever_lies_around(
+    source: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # None was taken for the folder one stands in, and its one data file for the table.
+    duckdb.execute(f"COPY (SELECT 1 AS u) TO '{tmp_path}/visits.parquet' (FORMAT parquet)")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidParameter, match="a pandas, Polars or Arrow table"):
+        dither.open(source, privacy_unit="u", budget=1)
