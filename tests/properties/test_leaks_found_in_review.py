@@ -454,3 +454,19 @@ def test_a_listed_value_beyond_the_bounds_moves_no_sum_by_more_than_is_priced() 
     for sql in ("SELECT SUM(x) FROM t", "SELECT SUM(x + 1) FROM t"):
         assert_priced(world, sql, [(1, 1)], [(1, 1), (2, 500)])
     world.close()
+
+
+@pytest.mark.parametrize(
+    ("key", "counted"),
+    [("age", "uid"), ("region", "uid"), ("age", "sex"), ("d", "uid"), ("region", "age"), ("GREATEST(age, 0)", "uid")],
+)
+def test_what_several_stored_keys_have_in_one_group_is_counted_once(world: World, key: str, counted: str) -> None:
+    """Groups are made of stored values first, which bounds and lists then bring together: sums add up over them, but
+    each of them counted the unit once more."""
+    outside = {"age": [99, 77, 60], "region": ["x", "y", "z"], "d": [dt.date(2030, 1, 1), dt.date(2031, 1, 1)]}
+    columns = list(outside) if key in outside else ["age"]
+    changed = [{column: values[i % len(values)] for column, values in outside.items() if column in columns}
+               for i in range(2)]  # fmt: skip
+    world.load("t", [row(1, **one) for one in changed] + [row(2, **changed[0])])
+    found = exact_answer(world.session, f"SELECT {key} AS k, COUNT(DISTINCT {counted}) AS n FROM t GROUP BY k").rows()
+    assert max(n for _, n in found) == (2 if counted == "uid" else 1)

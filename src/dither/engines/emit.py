@@ -95,7 +95,7 @@ def _grouped(measure: Measure, printer: Printer, part: Part, sign: int, cell: Ve
         return _counted_cells(measure, printer, part, sign, cell)
     if part == "excess" and any(vector.kind == "units" for vector in measure.vectors):
         return _lost(measure, printer)
-    key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
+    key_exprs = _grouping_exprs(measure)
     stored = [_stored_steps(vector, measure, printer.emission) for vector in measure.vectors]
     rows = printer.rows(measure.input, _wanted(measure, key_exprs, stored), part)
     keys = [f"{key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
@@ -113,7 +113,7 @@ def _lost(measure: Measure, printer: Printer) -> str:
     """What the cut takes away, by one look at heavy units' rows: SELECT raw keys, minus the sums over excess rows,
     minus how many units have excess rows alone in a group."""
     (tau,) = {scan.tau for scan in nodes.scans_of(measure.input)}
-    key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
+    key_exprs = _grouping_exprs(measure)
     wanted = _wanted(measure, key_exprs, []) | {RANK}
     rows = printer.rows(measure.input, wanted, "heavy")
     rank, unit = quote_name(RANK), quote_name(measure.unit)
@@ -153,7 +153,7 @@ def _places(keys: Sequence[str]) -> list[str]:
 def _counted_cells(measure: Measure, printer: Printer, part: Part, sign: int, cell: Vector) -> str:
     """SELECT raw keys, cell, signed row count FROM rows GROUP BY raw keys, cell."""
     assert cell.expr is not None
-    key_exprs = [_grouping_expr(key.expr) for key in measure.keys]
+    key_exprs = _grouping_exprs(measure)
     conditions = [cell.filter] if cell.filter is not None else []
     stored = _stored_steps(cell, measure, printer.emission)
     wanted = columns_of(*key_exprs, *([] if stored else [cell.expr]), *conditions) | ({stored} if stored else set())
@@ -181,16 +181,16 @@ def _in_range(rows: str, cell: Vector) -> str:
 def _combine(measure: Measure, parts: list[str], cell: Vector | None) -> str:
     """Add the signed parts up per group, enforce the keys' domains, saturate."""
     if cell is not None:
-        names = [f"{_final_key(key.expr, i)} AS {quote_name(key.id)}" for i, key in enumerate(measure.keys)]
+        names = [f"{_final_key(key.expr, i, measure)} AS {quote_name(key.id)}" for i, key in enumerate(measure.keys)]
         grouping = ", ".join(str(i + 1) for i in range(len(names) + 1))
         selected = ", ".join([*names, "CAST(cell AS BIGINT) AS cell", f"{_saturated('v0')} AS v0"])
-        if len(parts) == 1 and not any(_groups_raw(key.expr) for key in measure.keys):
+        if len(parts) == 1 and not any(_groups_raw(key.expr, measure) for key in measure.keys):
             # Nothing to add up: a million cells are not grouped twice.
             selected = ", ".join([*names, "CAST(cell AS BIGINT) AS cell", "CAST(v0 AS BIGINT) AS v0"])
             return f"SELECT {selected} FROM ({parts[0]}) AS parts"
         union = _in_range(" UNION ALL ".join(parts), cell)
         return f"SELECT {selected} FROM ({union}) AS parts GROUP BY {grouping} HAVING sum(v0) > 0"
-    keys = [f"{_final_key(key.expr, i)} AS {quote_name(key.id)}" for i, key in enumerate(measure.keys)]
+    keys = [f"{_final_key(key.expr, i, measure)} AS {quote_name(key.id)}" for i, key in enumerate(measure.keys)]
     vectors = [f"{_saturated(f'v{i}')} AS v{i}" for i in range(len(measure.vectors))]
     grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
     # A private group is a candidate only if a kept row of it is there: a cut row must not even name it.
@@ -199,12 +199,15 @@ def _combine(measure: Measure, parts: list[str], cell: Vector | None) -> str:
     return f"SELECT {selected} FROM ({' UNION ALL '.join(parts)}) AS parts{grouping}{having}"
 
 
-def _grouping_expr(expr: Expr) -> Expr:
+def _grouping_exprs(measure: Measure) -> list[Expr]:
     """Group by the stored value where the key is one: enforcing its domain then costs once per group, not per row."""
-    return expr.args[0] if _groups_raw(expr) else expr
+    return [key.expr.args[0] if _groups_raw(key.expr, measure) else key.expr for key in measure.keys]
 
 
-def _groups_raw(expr: Expr) -> bool:
+def _groups_raw(expr: Expr, measure: Measure) -> bool:
+    # Several stored values may be one key: sums add up over them, but a unit, or a value, would be counted for each.
+    if any(vector.kind in ("units", "distinct") or vector.distinct for vector in measure.vectors):
+        return False
     if expr.op not in ("read", "unit") or expr.type.kind not in (Kind.INTEGER, Kind.TEXT, Kind.DATE, Kind.BOOLEAN):
         return False
     # Enumerated and other types that are read as text are compared as text, not as they are stored.
@@ -217,9 +220,9 @@ def engine_type_of(read: Expr) -> str:
     return str(read.payload[1])
 
 
-def _final_key(expr: Expr, position: int) -> str:
+def _final_key(expr: Expr, position: int, measure: Measure) -> str:
     stored = quote_name(f"r{position}")
-    if not _groups_raw(expr):
+    if not _groups_raw(expr, measure):
         return stored
     return print_expr(replace(expr, args=(replace(expr.args[0], payload=f"r{position}"),)))
 
