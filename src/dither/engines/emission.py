@@ -21,6 +21,8 @@ class TableSource:
     from_sql: str
     unit_sql: str | None
     column_sql: Callable[[str], str]
+    unit_column: str | None
+    """Folded name of the unit's column where that is one of the table, of whole numbers of at most 64 bits."""
 
 
 @dataclass(frozen=True)

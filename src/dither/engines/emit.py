@@ -22,6 +22,7 @@ from typing import Literal
 from dither.engines.double_sums import double_cell, double_sum
 from dither.engines.emission import Emission
 from dither.engines.relations import RANK, Part, Printer, key_text, steps_id
+from dither.engines.unit_bits import counted_by_bits
 from dither.plan import nodes
 from dither.plan.grids import Grid, grid_of
 from dither.plan.nodes import Measure, Scan, Vector
@@ -100,7 +101,7 @@ def _grouped(measure: Measure, printer: Printer, part: Part, sign: int, cell: Ve
     rows = printer.rows(measure.input, _wanted(measure, key_exprs, stored), part)
     keys = [f"{key_text(expr)} AS {quote_name(f'r{i}')}" for i, expr in enumerate(key_exprs)]
     vectors = [
-        _vector_sql(vector, sign, measure, steps, printer.emission)
+        _vector_sql(vector, sign, measure, steps, printer.emission, most=part in ("all", "kept"))
         for vector, steps in zip(measure.vectors, stored, strict=True)
     ]
     counted = ["count(*)" if sign > 0 else "-count(*)"] if measure.has_private_keys else []
@@ -232,18 +233,29 @@ def _saturated(column: str) -> str:
 
 
 def _vector_sql(
-    vector: Vector, sign: int, measure: Measure, steps: str | None, emission: Emission, *, also: str = ""
+    vector: Vector,
+    sign: int,
+    measure: Measure,
+    steps: str | None,
+    emission: Emission,
+    *,
+    also: str = "",
+    most: bool = False,
 ) -> str:
     """The signed integer sum of one vector over a group's rows. steps: the stored column of its steps, if any.
-    also: a condition on rows beside the vector's own."""
+    also: a condition on rows beside the vector's own.  most: are these most of the table's rows?"""
     minus = "-" if sign < 0 else ""
     conditions = [print_expr(vector.filter)] if vector.filter is not None else []
     conditions += [also] if also else []
-    condition = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
+    met = " AND ".join(conditions)
+    condition = f" FILTER (WHERE {met})" if met else ""
     if vector.kind == "rows":
         counted = "*" if vector.expr is None else quote_name(steps) if steps else _presence(vector.expr)
         return f"{minus}count({counted}){condition}"
     if vector.kind == "units":
+        by_bits = counted_by_bits(measure, emission, met) if most else None
+        if by_bits is not None:
+            return f"{minus}coalesce({by_bits}, 0)"
         return f"{minus}count(DISTINCT {quote_name(measure.unit)}){condition}"
     if vector.kind == "histogram":
         return "CAST(0 AS BIGINT)"

@@ -24,6 +24,8 @@ from dither.sql.printing import quote_name
 
 __all__ = ["Tables", "read_schema", "salt_of"]
 
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+
 
 def read_schema(cursor: duckdb.DuckDBPyConnection, catalog: Catalog, source: Source) -> list[SchemaTable]:
     """Names and types of the tables that the source has of the catalog's; what the engine enforces on their columns."""
@@ -79,7 +81,7 @@ class Tables:
     def source(self, table: str) -> TableSource:
         entry = self._catalog.tables[table]
         from_sql, unit_sql = self._resolved(entry, "t")
-        return TableSource(from_sql, unit_sql, lambda name: self._column_sql(table, name))
+        return TableSource(from_sql, unit_sql, lambda name: self._column_sql(table, name), self._whole_unit(entry))
 
     def declared(self, table: str, column: str) -> Column | None:
         return self._catalog.tables[table].column(column)
@@ -100,6 +102,12 @@ class Tables:
             read[column.id] = read_column(declared, found.engine_type, column.id)
         truncated = not unique and not isinstance(entry.unit, RowUnit)
         return nodes.Scan(fold(entry.name), columns, "s0_unit", tau, truncated=truncated), read
+
+    def _whole_unit(self, table: Table) -> str | None:
+        if not isinstance(table.unit, ColumnUnit):
+            return None
+        found = self._find(fold(table.name), table.unit.column)
+        return fold(found.name) if found is not None and found.engine_type in _WHOLE else None
 
     def _column_sql(self, table: str, name: str) -> str:
         """A stored column; texts compare by their bytes from here on, or a case-insensitive column would rank, hash
