@@ -91,19 +91,28 @@ def range_sql(name: str, type: Type, lo: int, hi: int, *, nullable: bool = True)
 
 
 def array_of(values: Iterable[Any], type: Type) -> Any:
-    """Values, NULL as None, in an array that the embedded database reads with the right type."""
+    """Values, NULL as None, in an array that the embedded database reads with the right type: numbers that no double
+    tells from all others as texts."""
     if type.kind in (Kind.DATE, Kind.TIMESTAMP):
         return np.array([None if v is None else np.datetime64(v, "us") for v in values], dtype="datetime64[us]")
-    plain = [float(v) if isinstance(v, Fraction) else v for v in values]
+    plain = [_number(v, type) if isinstance(v, Fraction) else v for v in values]
+    if type.kind is Kind.INTEGER and any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in plain):
+        plain = [v if v is None else str(v) for v in plain]
     array = np.empty(len(plain), dtype=object)
     array[:] = plain
-    if type.kind is Kind.TEXT or type.kind is Kind.BOOLEAN:
+    if type.kind in (Kind.TEXT, Kind.BOOLEAN) or any(isinstance(value, str) for value in plain):
         return array
     if None in plain:
         mask = np.array([v is None for v in plain])
         data = np.array([0 if v is None else v for v in plain])
         return np.ma.MaskedArray(data, mask)
     return np.array(plain)
+
+
+def _number(value: Fraction, type: Type) -> float | str:
+    if type.kind is not Kind.DECIMAL:
+        return float(value)
+    return f"{int(value * 10**type.scale)}E-{type.scale}"
 
 
 def units_of(value: object) -> int:

@@ -50,7 +50,8 @@ class PublicTables:
 
     size: Callable[[str], int]
     rows: Callable[[str, Sequence[str]], list[tuple[Any, ...]]]
-    """(table, columns) -> the different rows of these columns, NULL as None, in an order of their own."""
+    """(table, columns) -> the different rows of these columns, in an order of their own: NULL as None, decimals and
+    integers beyond 64 bits as texts."""
 
 
 @dataclass(frozen=True)

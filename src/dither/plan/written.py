@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -21,7 +22,7 @@ from dither.sql.bind import Binder, display_name
 from dither.sql.expressions import Payload, make_column
 from dither.sql.names import NamedColumn, Scope
 from dither.sql.parse import Tree
-from dither.sql.types import Kind, Type, days_of, microseconds_of
+from dither.sql.types import INT64, Kind, Type, days_of, microseconds_of
 
 if TYPE_CHECKING:
     from dither.plan.lower import Lowering
@@ -90,7 +91,7 @@ def _relation(lowering: Lowering, tree: Tree, node: dict[str, Any], names: Seque
     shell["statements"][0]["node"]["from_table"] = {**node, "alias": "written"}
     printed = embedded.print_tree(shell).rstrip(";")
     try:
-        found, sql_types = embedded.run(f"SELECT * FROM ({printed}) LIMIT {MOST_ROWS + 1}", {})
+        found, sql_types = embedded.run(f"SELECT * FROM ({printed}) LIMIT {MOST_ROWS + 1}", {}, exact=True)
     except duckdb.Error:
         raise tree.refuse("P-131", "The rows written here cannot be read as a table.") from None
     types = [phases.type_of(sql_type) for sql_type in sql_types]
@@ -103,6 +104,12 @@ def _relation(lowering: Lowering, tree: Tree, node: dict[str, Any], names: Seque
         )
     if columns and len(columns[0]) > MOST_ROWS:
         raise _too_long(tree)
+    if any(isinstance(v, Decimal) or (type(v) is int and not INT64[0] <= v <= INT64[1]) for c in columns for v in c):
+        raise tree.refuse(
+            "P-131",
+            "A number written here has more digits than are told apart: at most 15, or whole numbers of 64 bits.",
+            hint="Write fewer digits, or texts.",
+        )
     known = [type for type in types if type is not None]
     rows = tuple(zip(*([phases.clean(v, t) for v in c] for c, t in zip(columns, known, strict=True)), strict=True))
     return _of_rows(lowering, names, known, rows)

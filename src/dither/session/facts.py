@@ -19,7 +19,9 @@ from dither.plan.keys import KeyLists
 from dither.plan.listing import PublicTables
 from dither.plan.separable import Ids, PublicFacts, public_scan
 from dither.sql.expressions import Expr
+from dither.sql.functions.casts import is_wide
 from dither.sql.printing import print_expr, quote_name
+from dither.sql.types import Kind
 
 __all__ = ["Facts"]
 
@@ -81,7 +83,7 @@ class Facts:
     def _distinct(self, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         relation = self._public(table)
         found = {fold(column.name): column.expr for column in relation.columns}
-        selected = ", ".join(f"{print_expr(found[name])} AS c{i}" for i, name in enumerate(columns))
+        selected = ", ".join(f"{_exact_sql(found[name])} AS c{i}" for i, name in enumerate(columns))
         read = self._read(relation.node, f"SELECT DISTINCT {selected}", suffix=" ORDER BY ALL")
         return list(zip(*(np.ma.asarray(values).tolist() for values in read.values()), strict=True))
 
@@ -110,3 +112,10 @@ class Facts:
             if entry is not None:
                 matched[key] = entry
         return matched
+
+
+def _exact_sql(expr: Expr) -> str:
+    """Numbers of more digits than a double tells apart come as texts: NumPy would make doubles of them."""
+    text = print_expr(expr)
+    exact = expr.type.kind is Kind.DECIMAL or (expr.type.kind is Kind.INTEGER and is_wide(expr))
+    return f"CAST({text} AS VARCHAR)" if exact else text

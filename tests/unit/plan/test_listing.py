@@ -81,3 +81,20 @@ def test_too_many_combinations_are_not_tried(world: World, monkeypatch: pytest.M
     listed = groups(world, "t LEFT JOIN d ON t.region = d.region AND t.zone = d.zone", "t.region, t.zone, d.label")
     # Each of three regions, or none, and three zones with each of x, y and NULL.
     assert len(listed) == 4 * 3 * 3
+
+
+@pytest.mark.parametrize(
+    ("stored", "values", "condition"),
+    [
+        ("DECIMAL(20, 6)", ("12345678901234.123456", "12345678901234.123457"), "d.code = 12345678901234.123457"),
+        ("BIGINT", ("9007199254740993", "9007199254740992"), "d.code = 9007199254740992"),
+        ("DOUBLE", ("0.1", "0.30000000000000004"), "d.code > 0.3"),
+        ("TIMESTAMP", ("2020-01-01 00:00:00.000001", "2020-01-01 00:00:00.000002"),
+         "d.code = TIMESTAMP '2020-01-01 00:00:00.000002'"),
+    ],
+)  # fmt: skip
+def test_conditions_tell_values_apart_that_doubles_do_not(stored: str, values: tuple[str, ...], condition: str) -> None:
+    made = World(catalog_text(TABLES), DDL | {"d": f"region VARCHAR, label VARCHAR, code {stored}"})
+    made.load("d", [("a", "x", values[0]), ("b", "y", values[1])])
+    assert groups(made, f"t JOIN d ON t.region = d.region WHERE {condition}", "d.label") == [("y",)]
+    made.close()

@@ -54,6 +54,7 @@ def test_rows_count_for_how_many_rows_one_person_can_make(world: World) -> None:
      ("(VALUES (getenv('HOME'))) AS w(v)", "F-101"), ("(VALUES (age)) AS w(v)", "N-101"),
      ("range((SELECT 3)) AS w(v)", "S-160"), ("(VALUES (RANDOM())) AS w(v)", "F-102"),
      (f"range({written.MOST_ROWS + 1}) AS w(v)", "P-131"), ("range(1000000000000) AS w(v)", "P-131"),
+     ("(VALUES (12345678901234.123456)) AS w(v)", "P-131"), ("(VALUES (18446744073709551617)) AS w(v)", "P-131"),
      ("(VALUES (1), ('a')) AS w(v)", "P-131"), ("(VALUES (1)) AS w(v, u)", "P-124")],
 )  # fmt: skip
 def test_what_is_no_table_of_constants_is_refused(world: World, from_clause: str, code: str) -> None:
