@@ -22,10 +22,10 @@ from faults.planting import COUNT, CUBE, SUM, moved, of, plant
 def no_clamp(original: Any) -> Any:
     """Values are summed as they are stored, beyond their bounds."""
 
-    def vector_sql(vector: nodes.Vector, sign: int, *rest: Any) -> str:
+    def vector_sql(vector: nodes.Vector, sign: int, *rest: Any, **options: Any) -> str:
         expr = vector.expr
         if vector.kind != "sum" or expr is None or expr.op != "read" or expr.type.kind is not Kind.INTEGER:
-            return original(vector, sign, *rest)
+            return original(vector, sign, *rest, **options)
         return f"{sign} * coalesce(sum({quote_name(str(expr.args[0].payload))}), 0)"
 
     return vector_sql
