@@ -29,6 +29,7 @@ from dither.plan.nodes import Measure, Scan, Vector
 from dither.sql.expressions import Expr, columns_of
 from dither.sql.printing import float_text, print_expr, print_stored, quote_name, sql_type
 from dither.sql.types import Kind
+from dither.sql.units import engine_type_of
 
 __all__ = ["Method", "choose_method", "histogram_sql", "is_bounded_double", "measure_sql", "steps_sql"]
 
@@ -91,7 +92,7 @@ def _summed(measure: Measure, emission: Emission, method: Method, cell: Vector |
 
 
 def _grouped(measure: Measure, printer: Printer, part: Part, sign: int, cell: Vector | None) -> str:
-    """SELECT raw keys, signed vectors FROM rows GROUP BY raw keys."""
+    """SELECT keys, signed vectors FROM rows GROUP BY keys, as stored where their domains are enforced on the groups."""
     if cell is not None:
         return _counted_cells(measure, printer, part, sign, cell)
     if part == "excess" and any(vector.kind == "units" for vector in measure.vectors):
@@ -213,12 +214,6 @@ def _groups_raw(expr: Expr, measure: Measure) -> bool:
         return False
     # Enumerated and other types that are read as text are compared as text, not as they are stored.
     return expr.type.kind is not Kind.TEXT or engine_type_of(expr).startswith("VARCHAR")
-
-
-def engine_type_of(read: Expr) -> str:
-    """The stored type of a read column, as the engine prints it."""
-    assert isinstance(read.payload, tuple)
-    return str(read.payload[1])
 
 
 def _final_key(expr: Expr, position: int, measure: Measure) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dither.errors import QueryRefused
 from dither.plan import joins, nodes, separable, unit_functions
 from dither.plan.aggregates import Aggregate, aggregate_call, contains_aggregate
 from dither.plan.decimals import exact_within_unit
@@ -252,8 +253,6 @@ def _special(
         return column
     if contains_aggregate(node) or node.kind in ("CONSTANT", "WINDOW", "SUBQUERY"):
         return None
-    from dither.errors import QueryRefused
-
     try:
         expr = Binder(relation.scope, now=lowering.now).bind(Tree(node.data, node.text))
     except QueryRefused:

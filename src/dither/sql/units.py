@@ -43,7 +43,7 @@ def identity(expr: Expr) -> Expr | None:
 
 
 def engine_type_of(value: Expr) -> str:
-    """The type, as the engine prints it, in which a unit's column tells units apart."""
+    """The stored type of a column that is read, or of a unit's, as the engine prints it."""
     assert isinstance(value.payload, tuple)
     return str(value.payload[1])
 
