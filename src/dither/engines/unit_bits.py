@@ -3,7 +3,7 @@
 Flow: `emit` asks for it where it counts the units of all rows. Half the time of COUNT(DISTINCT), which keeps a table of
 pairs; None where it cannot be, or would take more memory than that.
 Relies on: statistics of the stored table, for how units are counted. They say never less than there is; were one to, a
-unit outside would not be counted (a cut one might still be taken off, by no more than is priced), and nothing would fail.
+unit outside would not be counted (a cut one could be taken off, by no more than is priced), and nothing would fail.
 """
 
 from __future__ import annotations
